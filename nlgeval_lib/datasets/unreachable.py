@@ -82,8 +82,8 @@ def forget() -> None:
 def _notes() -> dict[str, dict[str, Any]]:
     """What is known of hosts, by this process and others: host -> why, seconds, at.
 
-    Notes older than `FORGOTTEN_AFTER`, or from further ahead where the clock was set
-    back, are left out, and lines that cannot be read.
+    Notes `FORGOTTEN_AFTER` old are left out, or as far ahead (of a clock that was set
+    back), and lines that cannot be read.
     """
     rows = dict(_here(_path()))
     with contextlib.suppress(OSError):
@@ -96,11 +96,8 @@ def _notes() -> dict[str, dict[str, Any]]:
                     "at": float(row["at"]),
                 }
     now = time.time()
-    return {
-        host: row
-        for host, row in rows.items()
-        if abs(now - row["at"]) <= FORGOTTEN_AFTER
-    }
+    recent = (host for host in rows if abs(now - rows[host]["at"]) <= FORGOTTEN_AFTER)
+    return {host: rows[host] for host in recent}
 
 
 @functools.lru_cache(maxsize=4)

@@ -769,15 +769,10 @@ def repeats_key(completion: Completion, key: str) -> bool:
     """Whether a text of a completion has the key in it, as `has_key` says."""
     names = completion.served + completion.fingerprint
     texts = completion.text + completion.reasoning + completion.finish_reason
-    if has_key(texts, key) or has_key(names, key):
-        return True
-    if len(key) >= SECRET and key[:_START] in names:
-        return True
     steps = completion.logprobs or ()
     written = "".join(next(iter(step), "") for step in steps)
-    if has_key(written, key):
-        return True
-    return any(has_key(token, key) for step in steps for token in step)
+    tokens = (token for step in steps for token in step)
+    return any(has_key(text, key) for text in (texts, names, written, *tokens))
 
 
 def without_key(reason: str, key: str) -> str:

@@ -15,13 +15,10 @@ _TO_STATE = ("_stream", "_httpcore_stream", "_stream", "_connection", "_h11_stat
 
 
 class WholeAnswer(httpx2.AsyncByteStream):
-    """The bytes of one answer, from a connection that has nothing more to say.
+    """The bytes of one answer. What a server sends beyond its end would be taken for
+    the answer to the next request on that connection: it is closed then.
 
-    What a server sends beyond an answer's end would be taken for the answer to the next
-    request on that connection.
-
-    Raises: AttemptFailed, after the last byte, where there is more; the connection is
-        closed then.
+    Raises: AttemptFailed, after the last byte, where there is more.
     """
 
     def __init__(self, stream: Any) -> None:

@@ -702,11 +702,9 @@ def _completion(key: bytes, crc: int, record: bytes) -> Completion:
 
 def _is_whole(key: bytes, crc: int, record: bytes) -> bool:
     """Whether a record can be read: what is not counts as not stored, everywhere."""
-    try:
-        _body(key, crc, record)
-    except ValueError:
-        return False
-    return True
+    with contextlib.suppress(ValueError):
+        return bool(_body(key, crc, record))
+    return False
 
 
 def _body(key: bytes, crc: int, record: bytes) -> dict[str, Any]:
@@ -719,19 +717,11 @@ def _body(key: bytes, crc: int, record: bytes) -> dict[str, Any]:
     body = files.from_json(record)
     if not isinstance(body, dict) or body.get("key") != key.hex():
         raise ValueError("it is the record of another key")
-    if "request" in body:
-        _check_request(body)
-    else:
+    if "request" not in body:
         _check_completion(body)
-    return body
-
-
-def _check_request(body: Mapping[str, Any]) -> None:
-    """Raises: ValueError for a record of what was asked that has another key."""
-    if not isinstance(body["request"], dict):
-        raise ValueError("its request is no JSON object")
-    if request_key(body["request"]) != body["key"]:
+    elif request_key(body["request"]) != body["key"]:
         raise ValueError("its key is not that of its request")
+    return body
 
 
 def _check_completion(body: Mapping[str, Any]) -> None:
@@ -744,7 +734,10 @@ def _check_completion(body: Mapping[str, Any]) -> None:
         elif name in _COUNTS:
             right = type(value) is int and value >= 0
         elif name == "logprobs":
-            right = isinstance(value, list) and all(map(_is_likelihoods, value))
+            right = isinstance(value, list)
+            for step in value if right else ():
+                numbers = step.values() if isinstance(step, dict) else [None]
+                right = right and {*map(type, numbers)} <= {float, int}
         elif name != "key":
             raise ValueError(f"it has {name!r}, which this version does not know")
         else:
@@ -757,18 +750,8 @@ def _check_completion(body: Mapping[str, Any]) -> None:
         raise ValueError("it failed")
 
 
-def _is_likelihoods(step: Any) -> bool:
-    """Whether something is log-probabilities by token."""
-    if not isinstance(step, dict):
-        return False
-    return all(type(value) in (float, int) for value in step.values())
-
-
 def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of an exported file; of one that is too long a part, which is damaged.
-
-    No more than the longest line is in memory at a time.
-    """
+    """The lines of an exported file, and a damaged one for each that is too long."""
     while line := file.readline(_LONGEST_LINE):
         if len(line) < _LONGEST_LINE or line.endswith(b"\n"):
             yield line

@@ -723,12 +723,6 @@ def of_counts(coef, n, agree, differ_x, differ_y, differ_both, classes, out):
             )
 
 
-@inner
-def sign(a, b):
-    """1 where a is higher than b, -1 where it is lower, 0 where they are equal."""
-    return (a > b) * 1.0 - (a < b) * 1.0
-
-
 @kept
 def pairs_within(starts, x, y, tied_x, tied_y, out):
     """Of each group of items, its pairs: concordant less discordant, tied in x, in y,
@@ -745,8 +739,8 @@ def pairs_within(starts, x, y, tied_x, tied_y, out):
             for j in range(starts[g], starts[g + 1]):
                 if j == i:
                     continue
-                up_x = sign(x[j], x[i])
-                up_y = sign(y[j], y[i])
+                up_x = order(x[j], x[i], 0)
+                up_y = order(y[j], y[i], 0)
                 own_x += up_x == 0
                 own_y += up_y == 0
                 if j < i:
@@ -789,8 +783,8 @@ def own_ranks(starts, x, y, rank_x, rank_y, below_x, below_y, tied_x, tied_y, n,
             moved_y = rank_y[i]
             for j in range(starts[g], starts[g + 1]):
                 # The group's own items go, too, and with them their part of the ranks.
-                moved_x -= sign(x[i], x[j])
-                moved_y -= sign(y[i], y[j])
+                moved_x -= order(x[i], x[j], 0)
+                moved_y -= order(y[i], y[j], 0)
                 lower, higher = (i, j) if x[i] < x[j] else (j, i)
                 out[1, g] += all_moves(below_x, tied_x, lower, higher, n)
                 lower, higher = (i, j) if y[i] < y[j] else (j, i)
@@ -798,16 +792,6 @@ def own_ranks(starts, x, y, rank_x, rank_y, below_x, below_y, tied_x, tied_y, n,
             out[0, g] += moved_x * moved_y
             out[1, g] -= moved_x * moved_x
             out[2, g] -= moved_y * moved_y
-
-
-@inner
-def gaps(tree, at_value, value, n):
-    """Of items counted in a Fenwick tree: those above a value less those below it.
-
-    at_value: how many have each value. n: how many there are.
-    """
-    lower = below(tree, value)
-    return n - 2 * lower - at_value[value]
 
 
 @kept
@@ -820,7 +804,6 @@ def both_moved(starts, y, rank_y, group, x_in_order, y_in_order, out):
     group, x_in_order, y_in_order: (items,), in order of x. out: (groups,).
     """
     tree = np.zeros(y.max() + 2)
-    at_value = np.zeros(y.max() + 1)
     n = 0.0
     first = 0
     while first < len(group):
@@ -831,13 +814,13 @@ def both_moved(starts, y, rank_y, group, x_in_order, y_in_order, out):
             for i in range(first, stop):
                 g = group[i]
                 for j in range(starts[g], starts[g + 1]):
-                    out[g] -= gaps(tree, at_value, y[j], n)
+                    # items above this one less those below it
+                    out[g] -= n - below(tree, y[j]) - below(tree, y[j] + 1)
                     if after:
                         out[g] -= rank_y[j]
             if after:
                 break
             for i in range(first, stop):
-                at_value[y_in_order[i]] += 1
                 node = y_in_order[i] + 1
                 while node < len(tree):
                     tree[node] += 1

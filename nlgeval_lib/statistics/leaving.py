@@ -1,6 +1,6 @@
 """A coefficient of one list of items without each of many groups of items in turn, such
-as the outputs for one input: closed forms, so that a list of n items in groups of k
-takes n k log n steps, and not n a group.
+as the outputs for one input, or single items: closed forms, so that a list of n items
+in groups of k takes n k log n steps, and not n a group.
 
 Each form takes the group's items off the sums of all; pairs of items within the group,
 which go twice, are put back. To the same numbers as `Lists.values` with each group's
@@ -23,10 +23,8 @@ Flags = npt.NDArray[np.bool_]
 class Groups:
     """The items of a list, group by group.
 
-    codes: the group of each item, in the order of the list's places.
-    number: how many groups there are; some may have no item.
+    codes: the group of each item. number: of groups; some may have no item.
     starts: the first item of each group in `order`, and the number of all items.
-    order: the items' positions, group by group.
     """
 
     def __init__(self, codes: Ints, number: int) -> None:
@@ -67,6 +65,9 @@ def pearson(items: Lists, groups: Groups) -> tuple[Floats, Flags]:
     almost all of a side's spread is the group's own, few digits are left.
     """
     _, x, y = items.prepared
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        # nor does a constant side vary without some of its items
+        return np.full(groups.number, np.nan), np.ones(groups.number, dtype=bool)
     rounding = [1e-12 * abs(side.mean()) for side in (x, y)]
     x = x - x.mean()
     y = y - y.mean()
@@ -125,6 +126,8 @@ def pairs(items: Lists, groups: Groups) -> Floats:
 
 def spearman(items: Lists, groups: Groups) -> Floats:
     """Spearman's coefficient without each group: the ranks of all others move."""
+    from . import _kernels
+
     cell, _, *codes = items.prepared
     # the side with fewer values second: its tree is the smaller one
     if codes[0].max() < codes[1].max():
@@ -136,7 +139,12 @@ def spearman(items: Lists, groups: Groups) -> Floats:
     rank_x, rank_y = (-lists.above(code, size) for code in codes)
     moved = lists.above(x, size * rank_y) + lists.above(y, size * rank_x)
     cross = size * rank_x @ rank_y - groups.sums(moved[of_cell])
-    cross += _both_moved(groups, x[of_cell], y[of_cell], rank_y[of_cell])
+    order = np.argsort(x[of_cell], kind="stable")
+    own = of_cell[groups.order]
+    both = np.zeros(groups.number)
+    in_x = (groups.codes[order], x[of_cell][order], y[of_cell][order])
+    _kernels.both_moved(groups.starts, y[own], rank_y[own], *in_x, both)
+    cross += both
     inside = _of_own(groups, of_cell, (x, y), (rank_x, rank_y), size)
     cross -= inside[0]
     squares = []
@@ -146,28 +154,6 @@ def spearman(items: Lists, groups: Groups) -> Floats:
     return lists.quotient(cross, *squares)
 
 
-def _both_moved(groups: Groups, x: Ints, y: Ints, rank_y: Floats) -> Floats:
-    """Of each group: over all items, how far the group moves the item's rank in x times
-    how far it does in y.
-
-    x, y, rank_y: (items,).
-    """
-    from . import _kernels
-
-    out = np.zeros(groups.number)
-    order = np.argsort(x, kind="stable")
-    _kernels.both_moved(
-        groups.starts,
-        y[groups.order],
-        rank_y[groups.order],
-        groups.codes[order],
-        x[order],
-        y[order],
-        out,
-    )
-    return out
-
-
 def _of_own(
     groups: Groups,
     of_cell: Ints,
@@ -175,10 +161,8 @@ def _of_own(
     ranks: tuple[Floats, ...],
     size: Floats,
 ) -> Floats:
-    """What a group's own items have in the sums of the others' ranks.
-
-    Returns: (3, groups): products of the moved ranks of the group's own items, which
-        go; and of either side the squares of all moves less the squares of those ranks.
+    """Of each group, (3, groups): products of the moved ranks of its own items, which
+    go; and of either side the squares of all moves less the squares of those ranks.
     """
     from . import _kernels
 

@@ -120,8 +120,8 @@ class Statistic:
         return self.without_these(unit, None)
 
     def _are_many(self, unit: str) -> bool:
-        """Whether systems, or inputs, are left out one by one, and are at least as many
-        as the items of each: then it pays to look at all pairs within each of them.
+        """Whether systems, or inputs, are at least as many as the items of each: then
+        it pays to look at all pairs within each of them.
         """
         if unit not in ("systems", "inputs") or unit in self.groups:
             return False
@@ -289,18 +289,21 @@ class Listed(Statistic):
         if "rows" in self.groups:
             return super()._without("rows")
         if self.level == "dataset":
-            return self.lists.without_each(self.value, self.present.size)
+            return self._without_many("cells")
         return self._mean_without_cells()
 
     def _without_many(self, unit: str) -> Floats:
-        """The coefficient of all items without each of many systems or inputs."""
-        axis = int(unit == "inputs")
-        codes = np.indices(self.present.shape)[axis].ravel()
-        number = self.present.shape[axis]
+        """The coefficient of all items without each of many units."""
+        shape = self.present.shape
+        codes = np.arange(self.present.size)
+        if unit != "cells":
+            codes = np.indices(shape)[int(unit == "inputs")].ravel()
+        number = int(codes[-1]) + 1
         reduced, sure = leaving.without_groups(self.lists, codes, number)
         if not sure.all():
-            unsure = np.flatnonzero(~sure)
-            reduced[unsure] = self.without_these(unit, unsure[:, None])
+            unsure = np.flatnonzero(~sure)[:, None]
+            unit = "rows" if unit == "cells" else unit
+            reduced[~sure] = self.without_these(unit, unsure)
         return reduced
 
     def _mean_without_inputs(self) -> Floats:

@@ -1,11 +1,9 @@
-"""A coefficient of many lists of items as a function of the items' weights; that of one
-without each item in turn.
+"""A coefficient of many lists of items as a function of the items' weights.
 
 A list is what one coefficient is computed over: all items of a judge, or the outputs
 for one input. `Lists` sorts the items of every list once. `Lists.values` evaluates all
-lists for many resamples at once, by the compiled loops of `_kernels`;
-`Lists.without_each` is the closed form of leaving out one item after the other, for a
-single list.
+lists for many resamples at once, by the compiled loops of `_kernels`; `leaving` has the
+closed forms of leaving out items of a single list.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import rescaled
-from .draws import Draws, Ints, Weights, exact
+from .draws import Draws, Ints, Weights
 from .result import Floats
 
 COEFFICIENTS = (
@@ -208,54 +206,6 @@ class Lists:
             self.space = np.empty(size, dtype=a.dtype)
         return self.space[:size]
 
-    def without_each(self, value: float, size: int) -> Floats:
-        """The coefficient of a single list without each of `size` items in turn.
-
-        value: the coefficient of all, which stands for an item that takes no part.
-        size: entries of the data, missing ones included.
-        Returns: (size,), row-major.
-        """
-        out = np.full(size, value)
-        if self.coef == "pearson":
-            reduced = self._pearson_without(size)
-        elif self.coef == "spearman":
-            reduced = _spearman_without(self)
-        else:
-            reduced = _pairs_without(self)
-        out[self.places] = reduced
-        if self.zero:
-            out[np.isnan(out)] = 0.0
-        return out
-
-    def _pearson_without(self, size: int) -> Floats:
-        """Pearson's coefficient without each item that takes part, in the order of
-        places.
-
-        Each item's share leaves the centred sums; it is weighted anew where that loses
-        digits.
-        """
-        _, x, y = self.prepared
-        rounding_x = 1e-12 * abs(x.mean())
-        rounding_y = 1e-12 * abs(y.mean())
-        x = x - x.mean()
-        y = y - y.mean()
-        # Without item i the mean moves, too: n / (n - 1) of its product leaves the sum.
-        share = len(x) / (len(x) - 1)
-        cross = x @ y - x * y * share
-        square_x = x @ x - x**2 * share
-        square_y = y @ y - y**2 * share
-        out = quotient(cross, square_x, square_y)
-        # Where almost all of a side's spread is the item's own, few digits are left.
-        sure = square_x > max(1e-9 * (x @ x), rounding_x**2)
-        sure &= square_y > max(1e-9 * (y @ y), rounding_y**2)
-        if not sure.all():
-            # One resample an unsure item, in which it alone has the weight 0.
-            unsure = self.places[~sure]
-            weights = np.ones((size, len(unsure)), dtype=exact(size))
-            weights[unsure, np.arange(len(unsure))] = 0
-            out[~sure] = self.values(Draws(rows=weights))[0]
-        return out
-
 
 def _as_lists(values: Any, level: str) -> Any:
     """One row a list: of all items of a judge, or of an input's systems.
@@ -311,64 +261,6 @@ def counts(lists: Lists) -> tuple[Floats, ...]:
     if lists.turned:
         return size, agree, tied_y, tied_x
     return size, agree, tied_x, tied_y
-
-
-def _pairs_without(lists: Lists) -> Floats:
-    """A coefficient of counts of pairs without each item, whose own pairs are gone: one
-    number an item, in the order of places.
-    """
-    from . import _kernels
-
-    size, agree, *tied = counts(lists)
-    # An item counts as tied with itself.
-    itself = [[0.0], [1.0], [1.0], [1.0]]
-    of_item = np.array([agree, *tied, size]) - itself
-    # All pairs, each of which two items have, less those of the item that is left out.
-    all_pairs = (of_item @ size)[:, None] / 2
-    agree, same_x, same_y, same_both = all_pairs - of_item
-    n = np.full(len(size), size.sum() - 1)
-    every = n * (n - 1) / 2
-    classes = []
-    for ties in tied:
-        different_values = np.round((size / ties).sum())
-        # A value that only one item has goes with it.
-        classes.append(different_values - (ties == 1))
-    out = np.empty(len(n))
-    _kernels.of_counts(
-        COEFFICIENTS.index(lists.coef),
-        n,
-        agree,
-        every - same_x,
-        every - same_y,
-        every - same_x - same_y + same_both,
-        np.minimum(*classes),
-        out,
-    )
-    return np.repeat(out, size.astype(int))
-
-
-def _spearman_without(lists: Lists) -> Floats:
-    """Spearman's coefficient without each item, in the order of places.
-
-    Those above the item that is left out come down by one rank, those tied with it by
-    half a rank.
-    """
-    size, agree, *tied = counts(lists)
-    codes = lists.prepared[2:]
-    # Twice the mid-rank, less its mean.
-    ranks = [-above(code, size) for code in codes]
-    rank_x, rank_y = ranks
-    # The sum of products of all, less the item's own, with the ranks that move.
-    cross = size * rank_x @ rank_y - rank_x * rank_y + agree
-    moved = above(codes[0], size * rank_y)
-    moved = moved + above(codes[1], size * rank_x)
-    cross -= moved
-    squares = []
-    for code, rank, ties in zip(codes, ranks, tied, strict=True):
-        square = size * rank @ rank - rank**2
-        square = square - 2 * above(code, size * rank)
-        squares.append(square + size.sum() - ties)
-    return np.repeat(quotient(cross, *squares), size.astype(int))
 
 
 def above(code: Ints, values: Floats) -> Floats:

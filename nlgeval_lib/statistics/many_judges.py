@@ -105,16 +105,13 @@ class _Remembered(Statistic):
         self.present = statistic.present
         self.groups = statistic.groups
         self.all_items = statistic.value
-        self.left_out: dict[str, Floats] = {}
 
     @property
     def value(self) -> float:
         return self.all_items
 
-    def without(self, unit: str) -> Floats:
-        if unit not in self.left_out:
-            self.left_out[unit] = self.statistic.without(unit)
-        return self.left_out[unit]
+    def _without(self, unit: str) -> Floats:
+        return self.statistic.without(unit)
 
 
 def _tests(
