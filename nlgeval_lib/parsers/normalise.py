@@ -431,7 +431,7 @@ _NAMED = re.compile(
     """,
     re.X,
 )
-_STAR_LINE = re.compile(r"^([^\d\n★☆]*)(★+)(☆+)(?=[^\d\n★☆]*$)", re.M)
+_STAR_LINE = re.compile(r"()(★+)(☆+)")
 _STRUCK = re.compile(r"~~[^~\n]{1,60}~~")
 _LEADERS = re.compile(r"(?<=[a-z])[ ]?\.{3,}[ ]?(?=\d)")  # "Overall ...... 4"
 _ECHOED = re.compile(
