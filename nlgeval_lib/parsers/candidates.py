@@ -266,8 +266,8 @@ _NEVER = words(
     "might passing required needed ideally game games match test tests exam quiz user "
     "users customer customers viewer viewers audience critic critics bleu rouge best "
     "preliminary tentative provisional number attempts seed latency exact base class "
-    "imdb credit flesch f1 rouge-l bertscore meteor chrf comet colleague received namely "
-    "problems points tied turn starting"
+    "imdb credit flesch f1 rouge-l bertscore meteor chrf comet colleague received "
+    "namely problems points tied turn starting"
 )
 # words of a label that name no aspect
 _NEUTRAL = words(

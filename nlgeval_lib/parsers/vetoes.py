@@ -350,7 +350,7 @@ def of_the_judge(sentence: str, at: int) -> bool:
 
     It is in `The response gets`, not in `The team gets`.
     """
-    clause = re.split(r"[,:(]", sentence[:at])[-1]
+    clause = re.split(r"[,:(]|\band\b", sentence[:at])[-1]
     subject = _WORD.findall(_NOT_THE_HEAD.sub("", clause))[-7:]
     subject = [w for w in subject if w not in _LINKS and not w.endswith("ly")]
     return not subject or not _OURS.isdisjoint(subject)
