@@ -150,7 +150,7 @@ mini-ablations: $(READY)  ## the papers' training ablations at miniature scale (
 lab: $(READY)  ## JupyterLab on the notebooks [LAB_ARGS="--no-browser --port 8890"]
 	@$(BIN)/jupyter lab --config=tools/jupyter_config.py --notebook-dir=notebooks $(LAB_ARGS)
 
-parser-rules: $(READY)  ## what each row of the rating parser's tables changes on cases and recorded texts
+parser-rules: $(READY)  ## what each veto of the rating parser changes on recorded texts and cases
 	@$(PY) tools/parser_rules.py --recorded 3000
 
 bench-ray: $(READY)  ## replicas beside one process, and a million prompts: time and memory (10 minutes), write results/ray.json

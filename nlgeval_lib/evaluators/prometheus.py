@@ -27,8 +27,9 @@ from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import choose
 from nlgeval_lib.evaluators.judge import ChatFormat, Judge, numbers, short_hash
 from nlgeval_lib.evaluators.stages import Stage, Stages
-from nlgeval_lib.parsers.ratings import Feedback, rating
-from nlgeval_lib.parsers.ratings import feedback as read_feedback
+from nlgeval_lib.parsers.feedbacks import Feedback
+from nlgeval_lib.parsers.feedbacks import feedback as read_feedback
+from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status

@@ -17,7 +17,8 @@ _NAMES = {
     "errors": ("error_analysis", "instructscore", "tigerscore_authors"),
     "fields": ("json_field",),
     "lists": ("aspect_scores", "aspects", "criteria"),
-    "ratings": ("feedback", "rating", "trace"),
+    "feedbacks": ("feedback",),
+    "ratings": ("rating", "trace"),
     "text": ("Parsed",),
 }
 _MODULES: dict[str, str] = {}

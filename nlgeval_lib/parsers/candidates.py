@@ -1,28 +1,21 @@
-"""The middle stages: the numbers of a text, their cues and their vetoes.
-
-A cue presents a number as a verdict, and a veto takes it back.
-"""
+"""The numbers of a normalised text, and what presents each of them as a score."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from nlgeval_lib.parsers import tables
+from nlgeval_lib.parsers import vetoes
 from nlgeval_lib.parsers.normalise import OTHER, TAG
-from nlgeval_lib.parsers.tables import (
-    ALONE,
-    ASPECT,
-    END_OF_NUMBER,
-    ENDS,
-    FINAL,
-    FORM,
-    LABEL,
-    PHRASE,
-)
-from nlgeval_lib.parsers.text import DIGITS, WORD, after_last, number_of, places
+from nlgeval_lib.parsers.text import DIGITS, WORD, number_of, places, words
+
+# how plainly a text presents a number as its verdict
+ALONE, FORM, ASPECT, PHRASE, LABEL, FINAL = range(1, 7)
+CUT = "the text ends in the middle of the score"
+RESCALED = "the score is given on another scale"
+# of a text with more numbers the first and the last are read: time stays bounded
+READ_AT_EACH_END = 400
 
 
 @dataclass(slots=True)
@@ -35,18 +28,19 @@ class Candidate:
     value: float
     start: int
     end: int
-    used: int  # where what belongs to it ends
+    used: int  # where what belongs to it ("/5", "stars") ends
     token: str
-    # what follows: of, range, series, percent, stars, points, half, sum
-    kind: str = ""
+    kind: str = ""  # what follows it: the name of a group of `_FOLLOWS`
     strength: int = 0
     cue: str = ""
-    label: str = ""  # under which name
+    label: str = ""  # the aspect that it scores, where one is named
     veto: str = ""
     blocks: bool = False  # the veto also rules out candidates with a weaker cue
-    rescaled: bool = False  # given on another scale, or in per cent
-    based: bool = False  # "out of high" stands beside it
-    enumerated: bool = False  # "Score 2: ...", as in a rubric
+
+    @property
+    def rescaled(self) -> bool:
+        """Whether it is given on another scale."""
+        return self.veto.startswith(("the score is given", "the score is a percentage"))
 
     def present(self, strength: int, cue: str, label: str = "") -> None:
         """The text presents this number as a verdict of that strength."""
@@ -54,100 +48,100 @@ class Candidate:
         self.cue = cue
         self.label = label
 
-    def spoil(self, veto: str, blocks: bool = False, rescaled: bool = False) -> None:
+    def spoil(self, veto: str, blocks: bool = False) -> None:
         """The number is no verdict, and why."""
         self.veto = veto
         self.blocks = blocks
-        self.rescaled = rescaled
 
 
-CUT = "the text ends in the middle of the score"
-# of a text with more numbers the first and the last are read: time stays bounded
-READ_AT_EACH_END = 400
-_NAMED = re.compile(r"[a-z](?<!score)(?<!rating)(?<!grade)(?<!mark)-\Z")
-_PRONOUN = re.compile(r"\b(?:this|that|the|each|every|any|which|another|no) \Z")
-_MOVED_FROM = re.compile(
-    r"\b"
-    r"(?:lower|reduc|drop|rais|mov|chang|revis|adjust|bring|brought|increas|decreas)"
-    r"\w*[a-z ]{0,20} from"
-    r"(?: an?)?\s*\Z"
-)
-_HALF = re.compile(r"(?:[ -]and[ -]a[ -]half| point five)\b| ?½|(?: and)? 1/2(?![\d/])")
+# --- numbers, and what follows them
 _N = rf"(?:{DIGITS}|{WORD})(?![a-z0-9])"
-_RIGHT = re.compile(
-    rf"""(?P<date>[ \t]*/[ \t]*\d+[ \t]*/[ \t]*\d|-\d+-\d|:\d)
-       | (?P<of>[ \t]*(?:stars?\b|points?\b|pts\b|marks?\b|★)?[ \t]*[(\[]?[ \t]*
-           (?:/|\\/|out[ ]of|of[ ]a[ ]possible|von[ ]|sur[ ]|de[ ]
-           |av[ ]|van[ ]|из|من
-           |of(?=[ \t]+(?:\d|{WORD}\b|the[ ]{_N}[ ](?:possible|available))))
-           [ \t]*(?:a[ \t]+|the[ \t]+)?
-           (?:(?:possible|maximum|total|max|perfect)[ \t]+
-           (?:possible[ \t]+)?(?:score[ \t]+)?(?:of[ \t]+)?)?
-           (?P<base>{_N})(?:[ ]available\b)?)
-       | (?P<range>[ \t]*(?:-|~|->|=>|\bto\b|\bthrough\b|\.\.+)[ \t]*
-           (?P<upto>{_N}){END_OF_NUMBER})
-       | (?P<series>(?![,;](?:[ ]and)?[ ](?:an?[ ])?{_N}[ ](?:is|seems|feels)\b)
-           [ \t]*(?:,[ \t]*(?:and|or)\b|,|;|/|\||&|\(?\bor\b|\band\b
-             |\bvs\b\.?|\bversus\b|[ ](?=\d))
-           [ \t]*(?:(?:maybe|perhaps|possibly|even)[ ]+)?(?:an?[ ])?(?P<then>{_N})
-           (?:{END_OF_NUMBER}|(?=[ \t]+[(\[]?\d)))
+# the number ends here: no noun that it counts comes after
+_ENDS = (
+    rf"(?=[ \t]*(?:\Z|[\n.!?:;,()\]\"'}}|/&{OTHER}{TAG}\\]|-(?![\da-z])|="
+    r"|(?:for|in|on|because|as|since|due|based|with|and|but|overall|out|given|although"
+    r"|though|while|which|when|if|rather|instead|is|here|from|to|or|stars?|points?"
+    r"|indicat\w+|suggest\w+|would|score|rating|reflect\w+|regarding|according"
+    r"|considering|under|at|by|that|so|thus|therefore|means?|represent\w*|was|this|the"
+    r"|i|it|not|only|seems|despite|mainly|primarily|rationale|reason|explanation"
+    r"|after|per|being|than|of (?:the|this) (?:rubric|scale))\b))"
+)
+_END_OF_NUMBER = re.compile(_ENDS)
+_FOLLOWS = re.compile(
+    rf"""(?P<date>[ ]?/[ ]?\d+[ ]?/[ ]?\d|-\d+-\d|:\d)
+       | (?P<of>[ ]?(?:stars?\b|points?\b|marks?\b)?[ ]?[(\[]?[ ]?
+           (?:/|out[ ]of|of[ ]a[ ]possible|of(?=[ ]\d))[ ]?(?:a[ ]|the[ ])?
+           (?:(?:possible|maximum|total)[ ])?(?P<base>{_N}))
+       | (?P<range>[ ]?(?:-|~|->|=>|\bto\b|\bthrough\b|\.\.+)[ ]?(?P<upto>{_N}){_ENDS})
+       | (?P<series>[ ]?(?:,[ ]?(?:and|or)\b|,|;|/|\||&|\(?\bor\b|\band\b|\bvs\b\.?
+           |[ ](?=\d))[ ]?(?:(?:maybe|perhaps|possibly|even)[ ])?(?:an?[ ])?
+           (?P<then>{_N})(?:{_ENDS}|%|(?=[ ][(\[]?\d)))
        | (?P<percent>[ ]?(?:%|percent\b|per[ ]cent\b))
-       | (?P<stars>[ \t-]*(?:stars?\b|つ星|星|★))
-       | (?P<points>[ \t-]*(?:points?\b|pts\b|marks?\b|分|点|點|점
-           |баллов|балла|punkte?\b|puntos\b))
-       | (?P<sum>\+|[ \t]*(?:[x×*+=]|\bplus\b|\bminus\b|\btimes\b)[ \t]*\d)""",
+       | (?P<stars>[ -]?(?:stars?\b|★))
+       | (?P<points>[ -]?(?:points?|marks?)\b)
+       | (?P<sum>\+|[ ]?(?:[x×*+=]|\bplus\b|\bminus\b|\btimes\b)[ ]?\d)""",
     re.X,
 )
-# "4 of the facts", "3 minor errors": parts and things that are counted
+_MORE = re.compile(rf"\+|[ ]?(?:-|~|->|\bto\b|\bor\b|\()[ ]?{_N}\s?(?:/|out of)\s?{_N}")
+_SPLIT = re.compile(
+    rf" ?(?:stars?|points?)? ?(?:for|in|on) [a-z ]{{1,30}}[,;]? ?(?:and"
+    rf"|but)? ?(?:an? )?{_N}"
+    r"(?: ?(?:/|out of) ?\d+)? (?:stars? |points? )?(?:for|in|on) [a-z]"
+)
+_CUT_OFF = re.compile(r"(?:-|[ ]?(?:/|out(?: of(?: a)?)?))\s*\Z")
+_HALF = re.compile(r"[ -]and[ -]a[ -]half\b| ?½| 1/2(?![\d/])")
 _COUNTED = re.compile(
-    r" "
-    r"(?:(?P<part>(?:out )?of (?:the|its|these|those|them|all|my|our|his|her|their)\b"
-    r"(?! (?:possible|total|maximum|available|max|best)\b)(?! (?:rubric|scale)\b)"
-    r"(?! \d+(?: (?:possible|points|stars|marks)\b|[ \t]*(?:[.!,;)\n]|\Z))))"
-    r"|"
-    r"(?:(?:[a-z-]+(?:al|ed|ing|ous|ive|ic|or|able|ible)|key|main|small|big|wrong|false"
-    r"|more|other) ){0,2}"
-    r"(?:errors?|mistakes?|issues?|problems?|typos?|sentences?|words?|facts?"
-    r"|paragraphs?|examples?|omissions?|inconsistenc(?:y|ies)|contradictions?"
-    r"|repetitions?|statements?|claims?|events?|people|persons|times|reasons?"
-    r"|points (?:are|were|is|was|have|has|not)"
-    r"|(?:key|main) (?:points|aspects|ideas|details))\b"
-    r"(?![ \t]*[:(]))"
-)
-# after these signs nothing can belong to the number, except after ".."
-_ENDS = frozenset(("", *"\n.!?)]\"'"))
-_CUT_OFF = re.compile(r"(?:-|[ \t]*(?:/|out(?: of(?: a)?)?))\s*\Z")
-_MORE = re.compile(
-    r"\+"
-    rf"|[ \t]*(?:-|~|->|=>|\bto\b|\bor\b)[ \t]*(?P<then>{_N})\s*(?:/|out of)\s*"
-    rf"(?P<base>{_N})"
-)
-_OTHER_AFTER = re.compile(rf"[ \t,(\[]*{OTHER}")
-_ROUNDED = re.compile(
-    r"[ \t,;(-]{0,4}"
-    r"(?:(?:which|and|or|i|we|i'd|would|can|be|is|it|this|so|then) ){0,4}round"
-    r"(?:s|ed|ing)?\b(?: (?:it|this|up|down|off|here|to|a)\b){0,4}\s?:?\s?"
-    rf"(?P<to>{_N})"
+    r" (?:(?:out )?of (?:the|its|these|those|them|all|my|our|their)\b"
+    r"(?! (?:possible|maximum|rubric|scale)\b)"
+    r"|(?:[a-z]+ ){0,2}(?:errors?|mistakes?|issues?|problems?|typos?|sentences?|words?"
+    r"|facts?|paragraphs?|examples?|times|reasons?|people)\b)"
 )
 
 
-def numbers(text: str, low: float, high: float) -> list[Candidate]:
-    """Every number of a normalised text that may be a score.
-
-    Numbers that are part of a word, an amount, a date or a count are not among them.
-    """
+def candidates(text: str, low: float, high: float) -> list[Candidate]:
+    """Every number of a normalised text that may be a score, with its cue and veto."""
     spans = places(text)
     if len(spans) > 2 * READ_AT_EACH_END:
         spans = spans[:READ_AT_EACH_END] + spans[-READ_AT_EACH_END:]
-    pool = []
+    pool: list[Candidate] = []
     read_to = -1
     for start, end in spans:
         if start < read_to:
             continue
         candidate, read_to = _number(text, start, end, low, high)
         if candidate:
+            _present(candidate, text)
             pool.append(candidate)
+    for candidate in pool:
+        if candidate.cue == "bracketed" and len(pool) > 1:
+            candidate.strength = 0  # one of several numbers in prose
+        if candidate.strength and not candidate.veto:
+            doubt(candidate, text)
     return pool
+
+
+def doubt(candidate: Candidate, text: str) -> None:
+    """Spoil a number that its sentence or what follows takes back."""
+    window = text[max(0, candidate.start - 300) : candidate.start]
+    used = candidate.end if candidate.kind in ("range", "series") else candidate.used
+    following = text[used : used + 160].replace(f" {TAG}", "")
+    sentence = vetoes.sentence_before(window)
+    earlier = window.removesuffix(sentence).rstrip(" .\n")
+    other = OTHER in sentence or earlier.endswith(OTHER)
+    if other and candidate.kind != "of" and candidate.strength != ALONE:
+        candidate.spoil(RESCALED, blocks=True)
+        return
+    if _SPLIT.match(following):
+        candidate.spoil("several aspects are scored at once", blocks=True)
+        return
+    if candidate.value % 1.0 and "round" in following[:30]:
+        candidate.spoil("the number is rounded", blocks=True)
+        return
+    at_label = candidate.cue in ("label", "final label", "label of an aspect")
+    alone = candidate.strength == ALONE
+    flaw = vetoes.flaw("" if alone else window, following, at_label)
+    if flaw:
+        candidate.spoil(f"the number is {flaw}")
 
 
 def _number(
@@ -161,555 +155,386 @@ def _number(
     value = number_of(token)
     if value is None or math.isinf(value):
         return None, end
-    kind = ""
-    half = _HALF.match(text, end) if text[end : end + 1] in " ½-" else None
+    half = _HALF.match(text, end)
     if half:
-        kind = "half"
-        value = value + 0.5
+        value += 0.5
         end = half.end()
+    follows = _FOLLOWS.match(text, end)
+    kind = ""
     used = end
-    right = None
-    if text[end : end + 1] not in _ENDS or text[end + 1 : end + 2] == ".":
-        right = _RIGHT.match(text, end)
-    if right:
-        kind = right.lastgroup or ""
-        used = right.end()
-    sign = text[start - 1 : start]
-    if kind == "date" or (sign == "/" and not right):
+    if follows:
+        kind = follows.lastgroup or ""
+        used = follows.end()
+    before = f"  {text[max(0, start - 2) : start]}"[-2:]
+    if kind == "date" or (before.endswith("/") and not follows):
         return None, used
-    if _part_of_words(text, start, end, kind) or _counted(text, start, end, right):
+    if _part_of_words(text, start, end, kind):
         return None, end
-    start_with_sign, value = _signed(text, start, token, value)
-    candidate = Candidate(value, start_with_sign, end, used, token, kind)
-    if _bounded(text, start, used):
+    if before.endswith("-") and not before[0].isalnum() and before[0] not in "->":
+        value = -value
+        start -= 1
+    candidate = Candidate(value, start, end, used, token, kind)
+    bound = before.endswith(("~", "<", ">", "≥", "≤"))
+    if bound and not before.endswith(("->", "=>")):
         candidate.spoil("an approximate or bounded number")
     else:
-        _follow(candidate, text, right, low, high)
+        _follow(candidate, text, follows, (low, high))
     return candidate, used
 
 
+_PRONOUN = re.compile(r"\b(?:this|that|the|each|every|any|which|another|no) \Z")
+_NAMED = re.compile(r"[a-z](?<!score)(?<!rating)-\Z")
+
+
 def _part_of_words(text: str, start: int, end: int, kind: str) -> bool:
-    """Whether the words around a number make it something other than a number."""
+    """Whether a number is part of a word or counts something."""
     following = text[end : end + 2]
-    if following[:1].isalnum() and kind not in ("stars", "points", "of"):
+    if following[:1].isalnum() or (following[:1] == "-" and following[1:].isalpha()):
+        return not kind
+    before = text[max(0, start - 9) : start]
+    if text[start:end] == "one" and _PRONOUN.search(before):
         return True
-    # "one-sided", "3-year", "4-ish"
-    hyphen = following[:1] == "-" and following[1:].isalpha()
-    if hyphen and not kind and start > 0:
+    if _NAMED.search(before):
         return True
-    pronoun = text[start:end] == "one"
-    if pronoun and _PRONOUN.search(text, max(0, start - 9), start):
-        return True
-    return _NAMED.search(text[max(0, start - 9) : start]) is not None
-
-
-def _signed(text: str, start: int, token: str, value: float) -> tuple[int, float]:
-    """Where a number starts and what it is, with the sign or point before it."""
-    sign = text[start - 1 : start]
-    outer = text[max(0, start - 9) : start][-2:-1]
-    if sign == "-" and not (outer.isalpha() or (outer and outer in "->")):
-        return start - 1, -value
-    if sign == "+" and not outer.isalnum():
-        return start - 1, value
-    if sign == "." and not (outer.isalnum() or outer == ".") and token.isdigit():
-        return start - 1, float(f"0.{token[:15]}")
-    return start, value
-
-
-def _bounded(text: str, start: int, used: int) -> bool:
-    """Whether a sign before a number makes it approximate or a bound."""
-    sign = text[start - 1 : start]
-    if not sign or sign not in "~<>≈≥≤":
-        return False
-    arrow = text[max(0, start - 9) : start].endswith(("->", "=>"))
-    bracketed = sign == "<" and text.startswith(">", used)
-    return not (arrow or bracketed)
-
-
-def _counted(text: str, start: int, end: int, right: re.Match | None) -> bool:
-    """Whether a number counts something, or is where a score moved from."""
-    if right:
-        if not right["range"] or "to" not in right.group():
-            return False
-        return _MOVED_FROM.search(text, max(0, start - 60), start) is not None
-    count = _COUNTED.match(text, end)
-    if count is None:
-        return False
-    return count["part"] is not None or not ENDS.match(text, end)
+    return not kind and _COUNTED.match(text, end) is not None
 
 
 def _follow(
-    candidate: Candidate, text: str, right: re.Match | None, low: float, high: float
+    candidate: Candidate,
+    text: str,
+    follows: re.Match | None,
+    scale: tuple[float, float],
 ) -> None:
     """Make of the number what follows it: a share of the scale, or a veto."""
-    second = None
-    if right and candidate.kind in ("range", "series"):
-        second = number_of(right["upto"] or right["then"])
-    percent = candidate.kind == "percent"
-    used = candidate.used
+    _, high = scale
+    kind = candidate.kind
     if _CUT_OFF.match(text, candidate.end):
         candidate.spoil(CUT, blocks=True)
-    elif _OTHER_AFTER.match(text, candidate.end):
-        candidate.spoil(
-            "the score is given on another scale", blocks=True, rescaled=True
-        )
-    elif candidate.kind == "of" and right:
-        _follow_base(candidate, text, right["base"], high)
-    elif second is not None and right:
-        _follow_second(candidate, right, second, (low, high))
-    elif percent and (low, high) == (0.0, 1.0):
-        candidate.value /= 100.0
-    elif percent and (low, high) != (0.0, 100.0):
-        candidate.spoil("the score is a percentage", blocks=True, rescaled=True)
-    elif candidate.kind == "sum":
-        candidate.spoil("a sum, not a number", blocks=True)
-    elif candidate.value % 1.0 and "round" in text[used : used + 30]:
-        rounded = _ROUNDED.match(text, used)
-        if rounded and number_of(rounded["to"]) != candidate.value:
-            veto = f"the number is rounded to {rounded['to'][:9]}"
+    elif text[candidate.end :].lstrip(" ,([")[:1] == OTHER:
+        candidate.spoil(RESCALED, blocks=True)
+    elif follows is None:
+        return
+    elif kind == "of":
+        if number_of(follows["base"]) != high:
+            veto = f"the score is given on a scale up to {follows['base'][:20]}"
             candidate.spoil(veto, blocks=True)
+        elif _MORE.match(text, candidate.used):
+            candidate.spoil("more than one number at once", blocks=True)
+    elif kind in ("range", "series"):
+        second = number_of(follows["upto"] or follows["then"])
+        if (candidate.value, second) == scale:
+            candidate.spoil("the scale itself")
+        elif kind == "range" and second is not None and second <= candidate.value:
+            candidate.spoil("a result or a difference, not a score")
+        else:
+            span = text[candidate.start : candidate.used].strip()
+            veto = f"more than one number at once: {span[:40]!r}"
+            candidate.spoil(veto, blocks=True)
+    elif kind == "percent" and scale == (0.0, 1.0):
+        candidate.value /= 100.0
+    elif kind == "percent" and scale != (0.0, 100.0):
+        candidate.spoil("the score is a percentage", blocks=True)
+    elif kind == "sum":
+        candidate.spoil("a sum, not a number", blocks=True)
 
 
-def _follow_base(candidate: Candidate, text: str, base: str, high: float) -> None:
-    """`4 out of 5`: the base must be the upper end, and the number the only one."""
-    candidate.based = number_of(base) == high
-    if not candidate.based:
-        veto = f"the score is given on a scale up to {base[:20]}"
-        candidate.spoil(veto, blocks=True, rescaled=True)
-        return
-    more = _MORE.match(text, candidate.used)
-    if more is None:
-        return
-    same_scale = not more["base"] or number_of(more["base"]) == high
-    if same_scale and not (more["base"] and number_of(more["then"]) == candidate.value):
-        candidate.spoil("more than one number at once", blocks=True)
-
-
-def _follow_second(
-    candidate: Candidate, right: re.Match, second: float, scale: tuple[float, float]
-) -> None:
-    """`1 to 5`, `3 or 4`: two numbers are the scale, a result, or a doubt."""
-    if (candidate.value, second) == scale:
-        candidate.spoil("the scale itself")
-        return
-    falls = candidate.kind == "range" and second <= candidate.value
-    if falls and ">" not in right.group():
-        candidate.spoil("a result or a difference, not a score")
-        return
-    span = right.string[candidate.start : right.end()].strip()
-    candidate.spoil(f"more than one number at once: {span[:40]!r}", blocks=True)
-
-
-CueRow = tuple[tables.Cue, re.Pattern, re.Pattern]
-
-
-class Tables:
-    """The tables ready to search: cues by the word before the number, and vetoes.
-
-    Vetoes are grouped by the scope in which they are searched.
-    """
-
-    def __init__(
-        self,
-        rows: Mapping[tables.Cue, str] = tables.CUES,
-        vetoes: Mapping[str, tables.Rows] = tables.VETOES,
-    ):
-        self.by_last: dict[str, list[CueRow]] = {}
-        for row, lead in rows.items():
-            cue_row = (
-                row,
-                re.compile(rf"(?:{lead})\s*\Z"),
-                re.compile(tables.AFTER.get(row.name, "")),
-            )
-            for last in row.last.split() or [""]:
-                self.by_last.setdefault(last, []).append(cue_row)
-        self.rows: dict[str, list[tuple[str, re.Pattern]]] = {}
-        self.any: dict[str, re.Pattern] = {}
-        for scope, patterns in vetoes.items():
-            # a search for what begins with \W is fast
-            opens = r"\W" if scope in tables.AT_A_WORD else ""
-            self.rows[scope] = []
-            for (name, _), pattern in patterns.items():
-                self.rows[scope].append((name, re.compile(f"{opens}(?:{pattern})")))
-            any_of_them = f"{opens}(?:{'|'.join(patterns.values())})"
-            self.any[scope] = re.compile(any_of_them if patterns else r"(?!)")
-        beyond: list[str] = []
-        for scope in tables.AT_A_WORD[1:]:
-            beyond.extend(vetoes[scope].values())
-        self.beyond_clause = re.compile(rf"\W(?:{'|'.join(beyond)})")
-
-    def veto(self, scope: str, text: str) -> str:
-        """The name of the row of `scope` that is in `text`, empty where none is.
-
-        Rows of "after", "would" and "opening" must stand at the start of `text`.
-        """
-        look = re.Pattern.search
-        if scope in ("after", "would", "opening"):
-            look = re.Pattern.match
-        if not look(self.any[scope], text):
-            return ""
-        excuse = tables.UNLESS.get(scope)
-        for name, pattern in self.rows[scope]:
-            match = look(pattern, text)
-            if match is None:
-                continue
-            search_from = 0 if scope == "standard" else match.end()
-            if excuse is None or not excuse.search(text, search_from):
-                return name
-        return ""
-
-
-TABLES = Tables()
-
-
-def candidates(text: str, low: float, high: float) -> list[Candidate]:
-    """Every number of a normalised text that may be a score, with its cue and veto."""
-    pool = numbers(text, low, high)
-    for candidate in pool:
-        _present(candidate, text)
-        if candidate.cue == "bracketed" and len(pool) > 1:
-            candidate.strength = 0  # one of several numbers in prose
-        if candidate.strength and not candidate.veto:
-            doubt(candidate, text)
-    return pool
-
-
-# --- cues
-_OPENERS = " \t\n\"'([{<~"
+# --- what presents a number
+# adjectives and adverbs between a cue and its number: "a solid 4"
+_FILL = words(
+    "a an solid strong clear perfect full low high mere generous decent good weak fair "
+    "moderate maximum minimum final exactly therefore thus clearly simply still merely "
+    "rather fairly quite hence definitely actually easily only just very about around "
+    "approximately roughly"
+)
+# after a label these leave it in doubt: "Score: about 4"
+_ARTICLES = words("a an")
+_HEDGES = words("about around approximately roughly only just rather")
+_NOUNS = words(
+    "score scores rating ratings grade grades mark marks star stars verdict "
+    "evaluation assessment judgment judgement result"
+)
+_RANKS = words("final overall total ultimate revised updated corrected")
+# names of something else, even where the number is written as a score
+_NEVER = words(
+    "confidence certainty weight deduction deductions penalty errors mistakes human "
+    "humans expert experts annotator annotators gold reference expected previous max "
+    "maximum min minimum highest lowest possible count length threshold baseline if "
+    "scale scales range rubric rubrics criteria criterion mean median average initial "
+    "original target step steps page part date year time age id index question task "
+    "example sample option choice article paragraph sentence line item version level "
+    "percentage words tokens chapter section figure temperature not never would could "
+    "might passing required needed ideally game games match test tests exam quiz user "
+    "users customer customers viewer viewers audience critic critics bleu rouge best "
+    "preliminary tentative provisional number attempts seed latency exact base class "
+    "imdb credit flesch f1 rouge-l bertscore meteor chrf comet colleague received "
+    "namely problems points tied turn starting"
+)
+# words of a label that name no aspect
+_NEUTRAL = words(
+    "a an the my our your this that its of for to and i would give given assign it is "
+    "as on in by with be single numeric integer perfect summary summary's response "
+    "response's text output answer translation story dialogue here here's so thus "
+    "therefore hence quality only one system model judge based provide high low good "
+    "decent fair moderate generous"
+)
+# headings of the parts of one judgment, not of something that is scored
+_PARTS = words(
+    "reason reasons explanation rationale justification analysis comment comments "
+    "feedback evidence final answer response evaluation example output"
+)
+_QUALITY = (
+    r"(?:[a-z]+ness|coherence|consistency|fluency|relevanc[ey]|accuracy|clarity"
+    r"|quality|grammar|style|depth|creativity|vocabulary)"
+)
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _SEPARATOR = re.compile(r"[\n.!?;,|{}()\[\]:=\"]")
+_ITEM_LEFT = re.compile(r"[\s>#|\"'(\[{-]*(?:\d{1,2}[.)][ >#-]*)?\Z")
 _LINE_LEFT = re.compile(r"[\s<>=#\"'(\[|-]*\Z")
-_ITEM_LEFT = re.compile(r"[\s>#*|\"'(\[{-]*(?:\d{1,2}[.)][ >#-]*)?\Z")
 _LINE_RIGHT = re.compile(r"[^\w\n/+%&=<>?-]*(?:\n|\Z)")
-_LIST_ITEM = re.compile(r"[.)][ \t]+[\w\"'(]")
-_OWN_LINE = re.compile(r"[ \t]*(?:[.,;)\]\"'\x02]*[ \t]*(?:\n|\Z)|-|:|\(|,[ \t]*[a-z])")
-_EXPLAINED = re.compile(r"\s?(?:\([^)\n]{0,60}\)\s?)?(?::|-|=|->)\s?[a-z\"'(]")
-_HEADING = re.compile(
-    r"[\s>#-]*(?:\d{1,2}[.)]\s*)?(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*(?P<sign>:|\Z)\s*"
-)
+_OWN_LINE = re.compile(rf"[ \t]*(?:[.,;)\]\"'{TAG}]*[ \t]*(?:\n|\Z)|-|:|\()")
+_OPENERS = " \t\n\"'([{<"
 
 
 def _present(candidate: Candidate, text: str) -> None:
     """Set what presents the number: a label, a phrase, its form or its place."""
     window = text[max(0, candidate.start - 200) : candidate.start]
     core = window.rstrip(_OPENERS)
-    if core.endswith("out of"):
-        return
-    used = candidate.used
-    ends = text[used : used + 1] in tables.END_SIGNS
-    ends = ends or tables.ENDS.match(text, used) is not None
-    lead, article = _unfilled(core)
+    lead = _unfilled(core)
+    ends = _END_OF_NUMBER.match(text, candidate.used) is not None
     if lead.endswith((":", "=", "|", "-", "->")):
-        if not tables.HEDGES.isdisjoint(core[len(lead) :].split()):
-            return
-        new_line = "\n" in window[len(core) :] and lead[-1] in ":="
-        if new_line and not _OWN_LINE.match(text, used):
-            return
-        ends = ends or candidate.kind in ("of", "stars", "points")
-        if ends or (lead is core and candidate.token[0].isdigit()):
+        below = "\n" in window[len(core) :] and lead[-1] in ":="
+        if below and not _OWN_LINE.match(text, candidate.used):
+            return  # a list below its heading
+        hedged = not _HEDGES.isdisjoint(core[len(lead) :].split())
+        if not hedged and (ends or lead == core):
             _label(candidate, text, lead, ends)
-    elif ends or candidate.kind in ("of", "range", "series", "half", "sum"):
-        _phrase(candidate, text, lead, article)
+    elif ends or candidate.kind in ("of", "range", "series"):
+        _phrase(
+            candidate, text, lead, not _ARTICLES.isdisjoint(core[len(lead) :].split())
+        )
     if not candidate.strength:
         _form(candidate, text, window, core)
 
 
-def _unfilled(core: str) -> tuple[str, bool]:
-    """The text without the words at its end that may join a cue and a number.
-
-    The second value tells whether one of these words was an article.
-    """
-    article = False
-    for _ in range(6):
+def _unfilled(core: str) -> str:
+    """The text without the words at its end that may join a cue and a number."""
+    for _ in range(4):
         head, _, word = core.rpartition(" ")
-        if word not in tables.FILL:
+        if word not in _FILL:
             break
-        article = article or word in ("a", "an")
         core = head.rstrip()
-    return core, article
-
-
-@dataclass(frozen=True, slots=True)
-class _Label:
-    """The words before a sign such as ":"; `start` is their place in the window."""
-
-    name: str
-    words: list[str]  # from three words before the last noun such as "score" on
-    noun: bool  # whether there is such a noun
-    start: int
-    line_start: bool  # whether the label begins its line
-    sign: str
-
-
-def _label_before(core: str) -> _Label:
-    """The label that ends a text."""
-    head = core.rstrip(":=|-> ").rstrip(" \t\n\"')]*")
-    separator = _SEPARATOR.search(head[::-1])
-    start = len(head) - separator.start() if separator else 0
-    name = head[start:].strip(" \t\"'>#-")
-    line = head[head.rfind("\n", 0, start) + 1 : start]
-    words = _WORD.findall(name)
-    nouns = [place for place, word in enumerate(words) if word in tables.NOUNS]
-    if nouns:
-        words = words[max(0, nouns[-1] - 3) :]
-    line_start = _ITEM_LEFT.match(line) is not None
-    return _Label(name, words, bool(nouns), start, line_start, core[-1])
+    return core
 
 
 def _label(candidate: Candidate, text: str, core: str, ends: bool) -> None:
     """`Label: 4`: a score by its own name, a final one, or one under another label."""
-    label = _label_before(core)
-    words = label.words
-    if not words:
-        alone = not label.name and label.line_start and ends
-        if alone and _LINE_RIGHT.match(text, candidate.end):
+    head = core.rstrip(":=|-> ").rstrip(" \t\n\"')]")
+    name = _SEPARATOR.split(head)[-1].strip(" \t\"'>#-")
+    line = head[head.rfind("\n") + 1 :].removesuffix(name)
+    line_start = _ITEM_LEFT.match(line) is not None
+    label_words = _WORD.findall(name)
+    label_words = [word.removesuffix("'s") for word in label_words]
+    noun = not _NOUNS.isdisjoint(label_words)
+    ranked = not _RANKS.isdisjoint(label_words)
+    asked = [w for w in label_words if w not in _NOUNS | _NEUTRAL | _RANKS]
+    if len(label_words) > 1 and label_words[-1] == "a":
+        asked.append("a")  # "Score A", "Response A"
+    if not _NEVER.isdisjoint(label_words):
+        candidate.spoil("the label names something else")
+    elif not label_words or len(label_words) > 12:
+        if ends and line_start and not name and _LINE_RIGHT.match(text, candidate.end):
             candidate.present(ALONE, "alone")
-        return
-    if words == ["full", "marks"] and ends:
-        candidate.present(ALONE, "alone")
-        return
-    ranked = not tables.RANKS.isdisjoint(words)
-    odd = tables.NOT_A_SCORE & {word.removesuffix("'s") for word in words}
-    never = odd & tables.NEVER_A_SCORE
-    contest = label.noun and words[-2:-1] and words[-2] in tables.CONTESTS
-    odd_label = odd and (never or not ranked or not label.noun)
-    if len(words) > 12 or contest or odd_label:
-        if never:
-            candidate.spoil("the label names something else")
-        return
-    _present_label(candidate, text, label, ends)
+    elif ranked and (noun or (line_start and label_words[0] in _RANKS)):
+        candidate.present(FINAL, "final label", " ".join(asked))
+    elif noun and asked:
+        candidate.present(ASPECT, "label of an aspect", " ".join(asked))
+    elif noun:
+        candidate.present(LABEL, "label")
+        at = max(0, candidate.start - 200) + len(head) - len(name)
+        _under_heading(candidate, text[max(0, at - 1500) : at], line_start)
+    elif (
+        ends
+        and len("".join(label_words)) >= 3
+        and len(label_words) <= (6 if line_start else 3)
+    ):
+        next_item = f"\n{candidate.value + 1:g}"
+        listed = text.startswith((". ", ") "), candidate.end)
+        if listed and next_item in text[candidate.end :]:
+            return  # "Reasons: 1. It is fluent"
+        inline = core[-1] in ":|" and _NEUTRAL.isdisjoint(label_words)
+        if core[-1] == "=" or not (line_start or inline):
+            return
+        aspect = " ".join(label_words)
+        if (_NEUTRAL | _PARTS).issuperset(label_words):
+            aspect = ""
+        candidate.present(ASPECT, "label of an aspect", aspect)
 
 
-def _present_label(candidate: Candidate, text: str, label: _Label, ends: bool) -> None:
-    """Present a number by the words of its label, which name nothing odd."""
-    words = label.words
-    letter = len(words) > 1 and words[-1] == "a"  # "Score A", "Response A"
-    asked = " ".join(word for word in words if word not in tables.NOT_ASKED)
-    if letter:
-        asked += " a"
-    foreign = tables.FOREIGN.search(label.name) is not None
-    score = label.noun or foreign
-    ranked = not tables.RANKS.isdisjoint(words)
-    if label.line_start and tables.AWARDED.issuperset(words):
-        candidate.present(FINAL, "final label")
-    elif ranked and (score or _ranks_alone(label)):
-        total = "total" in words and words[-1] in ("points", "marks")
-        name = asked.strip() if score else " ".join(words)
-        candidate.present(LABEL if total else FINAL, "final label", name)
-    elif label.noun and asked and not foreign:
-        candidate.present(ASPECT, "label of an aspect", asked.strip())
-    elif score:
-        alone = ends and _LINE_RIGHT.match(text, candidate.used)
-        if label.name not in ("note", "nota") or candidate.based or alone:
-            candidate.present(LABEL, "label")
-            at = max(0, candidate.start - 200) + label.start
-            _under_heading(candidate, text, at, label.line_start)
-    elif ends and _is_label(candidate, text, label):
-        unnamed = tables.NO_ASPECT.issuperset(words) and not letter
-        name = "" if unnamed else " ".join(words)
-        candidate.present(ASPECT, "label of an aspect", name)
+_HEADING = re.compile(r"[\s>#-]*(?:\d{1,2}[.)] )?(?P<name>[^\W\d_][\w /&'-]{0,48}?) ?:")
 
 
-def _ranks_alone(label: _Label) -> bool:
-    """Whether a label such as "Overall" names the final score without a noun."""
-    words = label.words
-    if len(words) > 4 or words[1:] == ["total"]:
-        return False
-    return label.line_start or words != ["in", "total"]
-
-
-def _is_label(candidate: Candidate, text: str, label: _Label) -> bool:
-    """Whether the words before a sign name an aspect.
-
-    They do not in code, in arithmetic, and where they introduce a list.
-    """
-    words = label.words
-    line_start = label.line_start
-    if sum(map(len, words)) < 3 or words == ["out", "of"]:
-        return False
-    if len(words) > (6 if line_start else 3):
-        return False
-    new_line = "\n" in text[max(0, candidate.start - 3) : candidate.start]
-    if new_line and text.startswith(":", candidate.used):
-        return False  # "Reasons:\n1: fluent"
-    if label.sign in "=-":
-        quality = label.sign == "-" or tables.QUALITY_NAME.fullmatch(label.name)
-        if not line_start or not quality:
-            return False  # "count = 4", "len(x) - 1"
-    if not line_start and not tables.NEUTRAL.isdisjoint(words):
-        return False
-    if not _LIST_ITEM.match(text, candidate.end):
-        return True
-    next_item = f"\n{candidate.value + 1:g}"  # "Reasons: 1. It is fluent"
-    return next_item not in text[candidate.end : candidate.end + 4000]
-
-
-def _under_heading(candidate: Candidate, text: str, at: int, line_start: bool) -> None:
+def _under_heading(candidate: Candidate, above: str, line_start: bool) -> None:
     """A score under a heading is the score of what the heading names.
 
     The heading is the line above, or the start of the score's own line.
     """
-    above = text[max(0, at - 1500) : at]
     if line_start:
-        above = above.rstrip("\n\t >#-")
-    line = above[above.rfind("\n") + 1 :]
-    heading = _HEADING.match(line)
-    if not heading or (len(line) == len(above) and at > 1500):
-        return
-    if line_start and heading.end() < len(line):
-        return
-    words = _WORD.findall(heading["name"])
-    example = heading["sign"] and {"example", "sample", "template"} & {*words}
-    if example and not re.search(r"\d", heading["name"]):
-        candidate.spoil("the number is an example or instruction")
-        return
-    if line[heading.end() :][:1].isdigit():  # "Pros: 2. Cons: 4. Score: 3"
-        return
-    if not tables.NOUNS.isdisjoint(words) or "was" in words:
-        return
-    if not tables.NO_ASPECT.issuperset(words):
-        candidate.present(ASPECT, "label of an aspect", " ".join(words))
+        heading = _HEADING.fullmatch(above.rstrip("\n\t >#-").rpartition("\n")[2])
+    else:
+        heading = _HEADING.match(above.rpartition("\n")[2])
+    named = _WORD.findall(heading["name"]) if heading else []
+    if _NOUNS.isdisjoint(named) and not (_NEUTRAL | _PARTS).issuperset(named):
+        candidate.present(ASPECT, "label of an aspect", " ".join(named))
+
+
+_JUDGED = (
+    r"(?:response|summary|answer|output|text|translation|story|generation|essay"
+    r"|dialogue|sentence|it|this|that|one)"
+)
+_VERB = (
+    r"(?:rat(?:e[sd]?|ing)|scor(?:e[sd]?|ing)|grad(?:e[sd]?|ing)|giv(?:es?|en|ing)|gave"
+    r"|assign(?:s|ed|ing)?|award(?:s|ed|ing)?|gets?|got|receiv(?:e[sd]?|ing)"
+    r"|evaluate[sd]?|deserv(?:e[sd]?|ing)|earn(?:s|ed|ing)?|achiev(?:e[sd]?|ing)"
+    r"|merits?|warrants?"
+    r"|mak(?:es?|ing)(?= it| this| the))"
+)
+_SCORE_IS = re.compile(
+    r"\A(?s:.*)(?<!\Wi)(?<!would)(?<!'d)\W(?P<noun>score|rating|grade(?! level)|mark)"
+    r"(?:s\b|\b(?! (?:it|this"
+    r"|the)\b))(?P<mid>[^.!?\n;:\d]{0,70}?)\b(?P<link>(?<!out )of|is|as|at|was|be|being"
+    r"|equals|(?:set|down|up) to)\Z"
+)
+# not "(Score 5)": a prompt's reference answer, repeated
+_SCORE = re.compile(r"(?<!\Wi)(?<!would)(?<!'d)[^\w(-](?P<noun>score|rating)\Z")
+_RATE_IT = re.compile(
+    rf"\A(?s:.*)[^\w(](?P<verb>{_VERB})(?:\b(?:[\s,]+[a-z'\"-]+){{0,10}}\s"
+    rf"(?:as|at|with|of|them|{_QUALITY}|{_JUDGED}))?\Z"
+)
+_GETS = re.compile(
+    r"\W(?P<verb>ha[sd]|have|gets?|got|receive[sd]?|earn(?:s|ed)?|achieve[sd]?|holds?)"
+    r"(?: (?:an?|the))?(?: [a-z]+)? \Z"
+)
+_SAY = re.compile(
+    r"\W(?:i'd say|i would say|i(?:'d| would| will|'ll)? go with|settle on"
+    r"|(?<!when )it(?:'s| is)|(?:my|the final) (?:final )?(?:answer|verdict) is)\Z"
+)
+_THIS_IS = re.compile(rf"\W{_JUDGED}(?:'s| is| was| would be)\Z")
+_OVERALL = re.compile(r"\W(?:overall|in total|all in all),?(?: i'd (?:go|say))?\Z")
+_QUALITY_IS = re.compile(
+    rf"\W(?P<quality>{_QUALITY})[^.!?\n;:\d]{{0,50}}?\b(?:is|as|at|gets|scores)\Z"
+)
+_FOR_ASPECT = re.compile(
+    r"[ ]?(?:stars?|points?)?[ ]?(?:for|in terms of|in|on|regarding)\s"
+    r"(?:the\s|its\s|overall\s)*(?P<word>[a-z][a-z-]+)"
+)
+_NOT_ASPECT = _NOUNS | _NEUTRAL | _RANKS
+
+
+def _aspect(word: str) -> str:
+    """The word where it can name an aspect, else nothing."""
+    named = word and word not in _NOT_ASPECT and not word.endswith(("ly", "ing", "ed"))
+    return word if named else ""
+
+
+def _aspect_after(text: str, at: int) -> str:
+    """The aspect in `for coherence`, `in terms of style`; empty where none is named."""
+    match = _FOR_ASPECT.match(text, at)
+    return _aspect(match["word"]) if match else ""
+
+
+_QUALITY_WORD = re.compile(rf"\W({_QUALITY})\b")
+_LED = re.compile(
+    r"\W*(?:and )?(?:in terms of|regarding|as for|for|on) (?:the |its )?([a-z-]+)\b"
+)
+
+
+def _aspect_before(sentence: str) -> str:
+    """The aspect in `For style I give`, `the fluency gets`."""
+    led = _LED.match(sentence)
+    named = _QUALITY_WORD.findall(vetoes.clause_before(sentence))
+    if led and _aspect(led[1]):
+        return led[1]
+    return _aspect(named[-1]) if named else ""
 
 
 def _phrase(candidate: Candidate, text: str, lead: str, article: bool) -> None:
-    """`a score of 4`, `Score 4`, `I rate it a 4`: the first cue row that fits."""
-    sentence = f" {after_last(tables.SENTENCE, lead)}"
-    for row, pattern, following in _rows_for(sentence, article):
-        match = pattern.search(sentence)
-        if match and following.match(text, candidate.used):
-            _present_phrase(candidate, text, row, match)
-            break
+    """`a score of 4`, `Score 4`, `I rate it a 4`: the first phrase that fits."""
+    sentence = f" {vetoes.sentence_before(lead)}"
+    score = _SCORE_IS.search(sentence) or _SCORE.search(sentence)
+    verb = None if score else _RATE_IT.search(sentence)
+    quality = _QUALITY_IS.search(sentence)
+    if score:
+        _score_phrase(candidate, sentence, score)
+    elif verb and not text.startswith((" point for", " points for"), candidate.end):
+        candidate.present(PHRASE, "rate it")
+    elif quality:
+        candidate.present(ASPECT, "its quality is", _aspect(quality["quality"]))
+    elif _OVERALL.search(sentence):
+        candidate.present(FINAL, "overall")
+    elif _SAY.search(sentence) or (article and _THIS_IS.search(sentence)):
+        candidate.present(PHRASE, "say")
+    if score:
+        verb = _GETS.search(sentence[: score.start("noun")])
+    if candidate.strength and verb and not _of_the_judge(sentence, verb):
+        candidate.spoil("the number is the score of something else")
     if candidate.strength == PHRASE:
-        aspect = _aspect_after(text, candidate.used)
-        candidate.label = aspect or candidate.label
+        candidate.label = (
+            _aspect_after(text, candidate.used)
+            or candidate.label
+            or _aspect_before(sentence)
+        )
 
 
-_GETS = re.compile(
-    r"\W"
-    r"(?P<verb>has|had|have|gets?|got|receive[sd]?|earn(?:s|ed)?|achieve[sd]?|holds?)"
-    r"(?: (?:an?|the))?(?: [a-z]+)? \Z"
-)
-_WORD_BEFORE = re.compile(r"([^\W\d_][\w'-]*) \Z")
+def _of_the_judge(sentence: str, verb: re.Match) -> bool:
+    participle = verb["verb"].endswith("ing")
+    return participle or vetoes.of_the_judge(sentence, verb.start("verb"))
 
 
-def _rows_for(sentence: str, article: bool) -> Iterator[CueRow]:
-    """The rows of the table of cues for the last word of a sentence."""
-    yield from TABLES.by_last.get(
-        sentence.rstrip(",").rpartition(" ")[2].rpartition("\n")[2], ()
-    )
-    if article:
-        yield from TABLES.by_last.get("a", ())
-    if tables.QUALITY_LAST.search(sentence[-60:]):
-        yield from TABLES.by_last.get("quality", ())
-    yield from TABLES.by_last.get("", ())
+_WORD_BEFORE = re.compile(r"([\w'-]+) \Z")
 
 
-def _present_phrase(
-    candidate: Candidate, text: str, row: tables.Cue, match: re.Match
-) -> None:
-    """Present a number by a row of cues that fits the sentence before it."""
-    sentence = match.string
+_RUBRIC = re.compile(r"(?:score rubric|evaluation criteria) ")
+# "the score of the article": what is scored, in the middle of a phrase
+_SCORED = words("level number article sentence best paragraph would output")
+
+
+def _score_phrase(candidate: Candidate, sentence: str, match: re.Match) -> None:
+    """`the score of the summary is 4`, `a coherence score of 4`, `Score 4`."""
     groups = match.groupdict()
-    if "noun" in groups:
-        explained = _EXPLAINED.match(text, candidate.used) is not None
-        candidate.enumerated = not candidate.kind and explained
-        _noun(candidate, sentence, match, row.name)
+    middle = _WORD.findall(groups.get("mid") or "")
+    neighbour = _WORD_BEFORE.search(sentence[: match.start("noun")])
+    before = neighbour[1] if neighbour else ""
+    link = groups.get("link") or ""
+    if _RUBRIC.search(sentence[-90:]):
+        return  # what the rubric asks for a score of 4
+    if not (_NEVER - _SCORED).isdisjoint({before, *middle}):
+        return
+    aspect = _aspect(before)
+    if not _RANKS.isdisjoint({before, *middle}):
+        candidate.present(FINAL, "score is")
+    elif link in ("of", "as", "at"):
+        candidate.present(PHRASE, "score is", aspect)
+    elif link:
+        candidate.present(LABEL, "score is", aspect)
     else:
-        candidate.present(row.strength, row.name, groups.get("quality") or "")
-    verb = groups.get("verb")
-    if verb and not _own(sentence, match.start("verb"), verb):
-        candidate.spoil("the number is the score of something else")
-    if not candidate.label:  # "In terms of clarity it scores"
-        led = tables.QUALITY_FIRST.match(sentence)
-        candidate.label = led[1] if led else ""
-    if candidate.label:
-        return
-    # "I would rate the fluency a 4", "the fluency gets"
-    at = match.start() - 1
-    if verb:
-        at = match.start("verb") - 1
-    elif "noun" in groups:
-        at = match.start("noun") - 1
-    quality = tables.QUALITY.search(sentence, at) or tables.QUALITY_LAST.search(
-        f" {sentence[max(0, at - 40) : at + 1]}"
-    )
-    if quality and quality[1] not in tables.NEUTRAL:
-        candidate.label = quality[1]
+        candidate.present(ASPECT if aspect else LABEL, "score", aspect)
 
 
-def _noun(candidate: Candidate, sentence: str, match: re.Match, cue: str) -> None:
-    """`the score of the summary is 4`, `a coherence score of 4`, `Score 4`.
-
-    The score of a game is none.
-    """
-    at = match.start("noun")
-    groups = match.groupdict()
-    middle_text = groups.get("mid") or ""
-    middle = _WORD.findall(middle_text)
-    neighbour = _WORD_BEFORE.search(sentence[max(0, at - 40) : at])
-    word = neighbour[1] if neighbour else ""
-    odd = {word, *middle} & tables.NOT_A_SCORE - tables.WHAT_IS_SCORED
-    if odd or not tables.CONTESTS.isdisjoint([word, *middle[-1:]]):
-        return
-    gets = _GETS.search(sentence[:at])
-    if gets and not _own(sentence, gets.start("verb"), gets["verb"]):
-        candidate.spoil("the number is the score of something else")
-        return
-    aspect = _aspect_after(middle_text, 0, search=True)
-    named = word not in tables.NOT_ASKED and not word.endswith(("ly", "ing", "ed"))
-    if not aspect and named:
-        aspect = word
-    if not tables.RANKS.isdisjoint({word, *middle}):
-        candidate.present(FINAL, cue)
-    elif "mid" not in groups:
-        candidate.present(ASPECT if aspect else LABEL, cue, aspect)
-    elif groups["link"] in ("of", "as", "at"):
-        candidate.present(PHRASE, cue, aspect)
-    else:
-        candidate.present(LABEL, cue, aspect)
-
-
-# "the story's heroine", "the gymnast in the source text"
-_NOT_THE_HEAD = re.compile(
-    r"\b[a-z]+'s (?=[a-z]+ \Z)"
-    r"|(?<=[a-z]) (?:in|from) (?:the|this|that) [a-z]+(?: [a-z]+)? \Z"
+# "4: good" and "4. The summary" at the start of a text
+_AFTER_LEAD = re.compile(r"[ \t]*(?:(?P<list>[.)])|[:,;\]|-]|->|\(|\n|\Z|\t)")
+_COUNT_BEFORE = re.compile(
+    r"\b(?:covers?|mention\w*|includ\w+|contain\w*|correct\w*|on|since|until|by"
+    r"|only|about"
+    r"|at|around|nearly|and|from|won|lost|beat|in|has|have|had|are|were|for|least|than"
+    r"|[a-z]+ed)\s*\Z"
 )
+_CLOSED = re.compile(r"\s?\)\s?(?:[.!,;\n]|\Z)")
+_TEXT_END = re.compile(rf"[\s.!)\]\"'}}|{TAG}]*\Z")
+_SENTENCE_END = re.compile(r"(?<!\d)(?<!\b(?:no|pp))(?<!approx)[.!?][\"')]*\s*-?\Z")
+_BARE_START = re.compile(r"\A\W*(?:yes|no(?!\.)|ok|good|bad|fair|poor)\W+\Z")
 
 
-_VERBS_OF_JUDGES = frozenset(
-    ("worth", "call", "consider", "deem", "put", "place", "peg", "find")
-)
-
-
-def _own(sentence: str, at: int, verb: str) -> bool:
-    """Whether the judge or what is judged is the subject of a verb.
-
-    It is in `The response gets`, not in `The team gets`.
-    """
-    if verb.endswith("ing") or verb in _VERBS_OF_JUDGES:
-        return True
-    subject = _NOT_THE_HEAD.sub(" ", re.split(r"[,:(]", sentence[:at])[-1])
-    words = [word.partition("'")[0] for word in _WORD.findall(subject)[-7:]]
-    while words and _no_subject(words[-1]):
-        words.pop()
-    if not words or words[-1] in tables.OWN or not tables.JUDGED.isdisjoint(words):
-        return True
-    return tables.QUALITY_NAME.fullmatch(words[-1]) is not None
-
-
-def _no_subject(word: str) -> bool:
-    """Whether a word stands between a subject and its verb."""
-    return word in tables.AUXILIARIES or word in tables.FILL or word.endswith("ly")
-
-
-def _aspect_after(text: str, at: int, search: bool = False) -> str:
-    """The aspect in `for coherence`, `in terms of style`; empty where none is named."""
-    look = tables.ASPECT_AFTER.search if search else tables.ASPECT_AFTER.match
-    match = look(text, at)
-    if match is None:
-        return ""
-    word = match["word"]
-    return "" if word in tables.NO_ASPECT or word.endswith("ing") else word
+_SAYS_STARS = words("i we it this which both")  # not "the customer left 2 stars"
 
 
 def _form(candidate: Candidate, text: str, window: str, core: str) -> None:
@@ -717,139 +542,27 @@ def _form(candidate: Candidate, text: str, window: str, core: str) -> None:
     used = candidate.used
     line = window[window.rfind("\n") + 1 :]
     first = len(window) == candidate.start and not window.strip(_OPENERS + ">#-|.")
-    begins_line = first or (len(line) < 40 and _LINE_LEFT.match(line))
-    lead = tables.AFTER_LEAD.match(text, used) if first else None
     scored = candidate.kind in ("of", "stars")
-    counted = scored and tables.COUNT_BEFORE.search(window)
-    if begins_line and _LINE_RIGHT.match(text, used):
+    lead = _AFTER_LEAD.match(text, used) if first else None
+    digits = candidate.token[0].isdigit()
+    if (first or _LINE_LEFT.match(line)) and _LINE_RIGHT.match(text, used):
         candidate.present(ALONE, "alone")
     elif lead:
         candidate.present(FORM if scored else ALONE, "leading")
         if lead["list"] and not candidate.kind and candidate.value == 1.0:
             candidate.spoil("a leading '1.' may be the number of a list")
-    elif scored and _in_heading(text, used, line):
-        # "Depth (2/5): it barely ..."
-        _label(candidate, text, f"{window.rstrip(' (')}:", True)
-    elif scored and tables.ENDS.match(text, used) and not counted:
-        _fraction(candidate, text, line)
-    else:
-        _in_place(candidate, text, window, core)
-
-
-# --- vetoes
-SPLIT = "several aspects are scored at once"
-_ASKED = re.compile(r"[^.!?\n,;:()\"\d]{0,25}\(?\?")  # "A 4?", "Assigning a 4 here?"
-
-
-def _in_heading(text: str, used: int, line: str) -> bool:
-    """Whether a number in brackets ends a heading with a colon."""
-    if not text.startswith("):", used):
-        return False
-    return _HEADING.fullmatch(line.rstrip(" (")) is not None
-
-
-def _fraction(candidate: Candidate, text: str, line: str) -> None:
-    """`4/5`, `4 stars` in a sentence, unless it counts parts or another's stars."""
-    clause = _SEPARATOR.split(line.rstrip(_OPENERS))[-1].split()
-    if clause and (clause[-1] in tables.NOT_A_SCORE or clause[-1] == "turn"):
-        return  # "This is part 4/5"
-    stars = candidate.kind == "stars" or text.startswith(" star", candidate.used)
-    words = {word.partition("'")[0] for word in clause}
-    if stars and len(clause) > 2 and tables.OWN.isdisjoint(words):
-        return  # "the customer left 2 stars"
-    aspect = _aspect_after(text, candidate.used)
-    candidate.present(ASPECT if aspect else FORM, "form", aspect)
-
-
-def _in_place(candidate: Candidate, text: str, window: str, core: str) -> None:
-    """Digits in brackets, or at the end of a text that leads to them."""
-    if not candidate.token[0].isdigit():
-        return
-    used = candidate.used
-    if window.endswith((" (", "\n(")) and tables.CLOSED.match(text, used):
+    elif scored and _END_OF_NUMBER.match(text, used):
+        clause = re.split(r"[,;:(.!?]", line)[-1]
+        subject = _WORD.findall(clause)
+        stars = candidate.kind == "stars" or text.startswith(" star", used)
+        ours = not stars or len(subject) <= 2 or not _SAYS_STARS.isdisjoint(subject)
+        counts = not _NEVER.isdisjoint(subject[-1:]) or _COUNT_BEFORE.search(window)
+        if ours and not counts:
+            aspect = _aspect_after(text, used)
+            candidate.present(ASPECT if aspect else FORM, "form", aspect)
+    elif digits and window.endswith((" (", "\n(")) and _CLOSED.match(text, used):
         candidate.present(ALONE, "bracketed")
-        return
-    if window[-1:] == "(" or candidate.kind or not tables.TEXT_END.match(text, used):
-        return
-    if tables.CLOSING.search(core) or tables.SHORT_ANSWER.match(window):
-        candidate.present(ALONE, "closing")
-
-
-def doubt(candidate: Candidate, text: str) -> None:
-    """Spoil a number that its clause, its sentence or what follows takes back."""
-    if candidate.cue == "a 4 than a 3":
-        return
-    used = candidate.end
-    if candidate.kind in ("of", "stars", "points"):
-        used = candidate.used
-    following = text[used : used + 160]
-    if TAG in following[:2]:
-        following = following.lstrip(f"{TAG} ")
-    if _ASKED.match(following):
-        candidate.spoil("the number is in question")
-        return
-    if tables.SPLIT_AFTER.match(text, used):
-        candidate.spoil(SPLIT, blocks=True)
-        return
-    flaw = TABLES.veto("after", following)
-    if not flaw and candidate.kind == "points":
-        flaw = TABLES.veto("after", text[candidate.end : used + 80])
-    if not flaw and candidate.strength != ALONE:
-        window = text[max(0, candidate.start - 300) : candidate.start]
-        if not candidate.based and _of_other_scale(window):
-            veto = "the score is given on another scale"
-            candidate.spoil(veto, blocks=True, rescaled=True)
-            return
-        flaw = _flaw(after_last(tables.SENTENCE, window), following)
-    if flaw:
-        candidate.spoil(f"the number is {flaw}")
-
-
-def _of_other_scale(window: str) -> bool:
-    """Whether the sentence of a number or the one before it names another scale."""
-    if OTHER not in window:
-        return False
-    sentence = after_last(tables.SENTENCE, window)
-    if OTHER in sentence:
-        return True
-    earlier = window[: len(window) - len(sentence)].rstrip(" .\n")
-    return earlier.endswith(OTHER)
-
-
-def _flaw(sentence: str, following: str) -> str:
-    """Why a sentence does not give the number at its end as a score, or empty."""
-    if sentence.rstrip(_OPENERS).endswith((":", "=", "|")):
-        flaw = TABLES.veto("label", sentence)
-    elif tables.QUESTION.match(sentence) and re.match(r"[^.!?\n]{0,120}\?", following):
-        flaw = "in a question"
-    else:
-        flaw = _taken_back(sentence, following)
-    if flaw or "'" not in sentence:
-        return flaw
-    quoted = tables.QUOTED_LEFT.search(sentence)
-    if quoted and tables.QUOTED_RIGHT.match(following):
-        return "in a quotation"
-    return ""
-
-
-def _taken_back(sentence: str, following: str) -> str:
-    """The veto in a sentence before its number, or right after it; empty without."""
-    if sentence.count(",") > 1:
-        sentence = tables.ASIDE.sub("", sentence)
-    sentence = f" {sentence}"
-    clause = f" {after_last(tables.CLAUSE, sentence)}"
-    flaw = TABLES.veto("clause", clause) or TABLES.veto("opening", sentence)
-    if flaw:
-        return flaw
-    if TABLES.beyond_clause.search(sentence):
-        turns = (turn.start() for turn in tables.TURN.finditer(sentence))
-        turned = sentence[max(turns, default=0) :]
-        flaw = (
-            TABLES.veto("standard", clause)
-            or TABLES.veto("turn", turned)
-            or TABLES.veto("reported", sentence)
-        )
-    would = "would be" in clause or ("would" in clause and "i would" not in clause)
-    if not flaw and would:
-        flaw = TABLES.veto("would", following)
-    return flaw
+    elif digits and not candidate.kind and _TEXT_END.match(text, used):
+        closes = _SENTENCE_END.search(core) or _BARE_START.match(window)
+        if closes:
+            candidate.present(ALONE, "closing")

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nlgeval_lib.parsers.normalise import made_plain, without_example
-from nlgeval_lib.parsers.tables import CLAUSE, CORRECTION, SENTENCE, WITHDRAWN
 from nlgeval_lib.parsers.text import Parsed, after_last, check_text, readable, why
+from nlgeval_lib.parsers.vetoes import CLAUSE, CORRECTION, SENTENCE, WITHDRAWN
 from nlgeval_lib.records import Status
 
 # --- forms
@@ -205,7 +205,7 @@ _CONDITION = re.compile(
 )
 # the judge thinks again: what it says after that stands
 _AGAIN = re.compile(
-    rf"{CORRECTION.pattern}|\Wedit:"
+    rf"(?P<again>{CORRECTION})|\Wedit:"
     r"|\W(?:revised|corrected|updated) (?:final )?[a-z]+(?=\s?:| is\b)"
 )
 _TIE = ("TIE", "TIE")
@@ -473,7 +473,7 @@ def _read(
     forms = _forms(tuple(meaning), whose)
     corrections = list(_AGAIN.finditer(answer.lower()))
     for again in reversed(corrections[-3:]):
-        start = again.start() if again["rest"] is None else again.start("rest")
+        start = again.end() if again["again"] else again.start()
         verdict = _verdict(answer[start:], forms, meaning, missing)
         if verdict is not None and verdict.ok:
             return verdict

@@ -164,8 +164,8 @@ def normalised(content: str, low: float, high: float) -> str:
     text = without_example(readable(content)).lower()
     text = _without_structure(text, high)
     text = plain(text)
-    if "~~" in text or "..." in text:
-        text = _LEADERS.sub(": ", _STRUCK.sub(" ", text))
+    if "..." in text:
+        text = _LEADERS.sub(": ", text)
     if '"' in text:
         text = _QUOTED.sub(_unquoted, text)
     text = _one_blank(text)
@@ -183,12 +183,6 @@ def _without_structure(text: str, high: float) -> str:
         text = _BOXED.sub(rf"\nfinal score: \1 {TAG}", text)
     if "[" in text or "<" in text:
         text = _TAG.sub(_tag, text)
-    if "[x]" in text or "(x)" in text:
-        text = _CHECKED.sub("final score: ", _UNCHECKED.sub("", text))
-    if "name" in text:
-        text = _NAMED.sub(r"\n\1: \2\n", text)
-    if "<" in text:
-        text = _ARROWS.sub(r": \1", text)
     if "=" in text:
         text = _SUM.sub(functools.partial(_without_sum, high=high), text)
     if "☆" in text:
@@ -197,8 +191,8 @@ def _without_structure(text: str, high: float) -> str:
 
 
 def _counted_stars(line: re.Match) -> str:
-    full = len(line[2])
-    return f"{line[1]}{full}/{full + len(line[3])}"
+    full = len(line[1])
+    return f"{full}/{full + len(line[2])}"
 
 
 def _one_blank(text: str) -> str:
@@ -415,24 +409,7 @@ _SUM = re.compile(
     """,
     re.X,
 )
-_CHECKED = re.compile(r"(?:^[ *-]{0,9}|(?<=[ \t]))[\[(]x[\])]", re.M)
-_UNCHECKED = re.compile(r"(?:^[ *-]{0,9}|(?<=[ \t]))[\[(] ?[\])][^\n\[(]*", re.M)
-_ARROWS = re.compile(r"[<>=-]{2,4} ?(\d+(?:\.\d+)?) ?[<>=-]{2,4}")  # "==> 5 <=="
-_NAMED = re.compile(
-    r"""
-    \bname(?::[ ]?|=)["']?([a-z][a-z _-]{1,40})["']?
-    (?:
-        # '<aspect name="style" score="4"/>', "- name: style\n  score: 4" of YAML
-        \s{1,9}(?:value|score|rating)(?::[ ]?|=)["']?
-        # '<aspect name="style">4</aspect>'
-      | >\s{0,3}
-    )
-    ([\d.]{1,5})\b["'/>]*
-    """,
-    re.X,
-)
-_STAR_LINE = re.compile(r"^([^\d\n★☆]*)(★+)(☆+)(?=[^\d\n★☆]*$)", re.M)
-_STRUCK = re.compile(r"~~[^~\n]{1,60}~~")
+_STAR_LINE = re.compile(r"(★+)(☆+)")
 _LEADERS = re.compile(r"(?<=[a-z])[ ]?\.{3,}[ ]?(?=\d)")  # "Overall ...... 4"
 _ECHOED = re.compile(
     r"(?:(?:for example|e\.g\.?|such as|format)|look like this:\n)[^\n.!?]{0,40}\Z"

@@ -32,8 +32,8 @@ from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request
 from nlgeval_lib.evaluators.prometheus import Prometheus, Rubric
 from nlgeval_lib.evaluators.stages import Stage, Stages
+from nlgeval_lib.parsers.feedbacks import feedback as read_feedback
 from nlgeval_lib.parsers.normalise import Record, objects
-from nlgeval_lib.parsers.ratings import feedback as read_feedback
 from nlgeval_lib.records import Completion, Sample
 from reproduction.training import pipeline, statistics
 from reproduction.training.pipeline import (

@@ -16,7 +16,7 @@ from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import Prometheus, TigerScore
 from nlgeval_lib.parsers.errors import error_analysis
-from nlgeval_lib.parsers.ratings import feedback as read_feedback
+from nlgeval_lib.parsers.feedbacks import feedback as read_feedback
 from nlgeval_lib.records import Sample
 from notebooks.meta import scripted_teachers as scripted
 from reproduction.training import pipeline
