@@ -533,7 +533,8 @@ class _Tables:
     def _note_reversed(self) -> None:
         """Note the scores that follow the ratings the other way round."""
         for row in self.correlations:
-            if not row["baseline"] and row["ci_high"] < 0:
+            # a value of -1 has no interval
+            if not row["baseline"] and row["value"] < 0 and not row["ci_high"] >= 0:
                 self.notes[REVERSED.format(**row)] = None
 
     def _note_baselines(self) -> None:

@@ -33,11 +33,20 @@ class Said:
     scale: lowest and highest score; None where it is not said.
     human_scale: lowest and highest rating.
     reverse: columns in which less is better, by our names.
+    enforced: whether scores off the scale become missing here, or later.
     """
 
     scale: Scale | None = None
     human_scale: Scale | None = None
     reverse: Sequence[str] = ()
+    enforced: bool = True
+
+    def turned(self, values: np.ndarray, of_scores: bool) -> np.ndarray:
+        """Numbers of which less is better, so that more is: on their scale where it is
+        said, else with another sign.
+        """
+        scale = self.scale if of_scores else self.human_scale
+        return (sum(scale) if scale else 0.0) - values
 
 
 def training_column(score: str) -> str:
@@ -79,6 +88,8 @@ def prepared(
         (scores, said.scale, "--scale"),
         (ratings, said.human_scale, "--human-scale"),
     ):
+        if names is scores and scale and not said.enforced:
+            continue
         for name in names:
             data = _on_scale(data, name, scale, option, notes)
     turned = {}
@@ -86,9 +97,9 @@ def prepared(
         if name not in (*scores, *ratings):
             raise InputError(f"--reverse {data.lacks(name)}")
         for column in ratings if name == RATING else [name]:
-            turned[column] = -data.numbers(column)
+            turned[column] = said.turned(data.numbers(column), name in scores)
     if turned:
-        notes.append(f"less is better in {', '.join(turned)}: the sign is turned")
+        notes.append(f"less is better in {', '.join(turned)}: the numbers are turned")
     return _with(data, turned), notes
 
 

@@ -45,13 +45,11 @@ class Rated(Reading):
 
         data = rows.whole()
         note(data.unused_marks(by_comma(self.missing_values)))
-        scale = scale_of(self.scale)
-        if scale and not on_scale:
-            scale = (-math.inf, math.inf)
         said = rated_rows.Said(
-            scale,
+            scale_of(self.scale),
             scale_of(self.human_scale, "--human-scale"),
             [rows.ours(name) for name in self.reverse or ()],
+            on_scale,
         )
         data, notes = rated_rows.prepared(data, scores, humans, said)
         for text in notes:

@@ -153,8 +153,10 @@ def _say_of_sets(made: Card) -> None:
                 "as missing (out_of_range)"
             )
         for aspect, measured in numbers.get("aspects", {}).items():
-            high = (measured.get("kendall") or {}).get("high")
-            if high is not None and high < 0:
+            kendall = measured.get("dataset", {}).get("kendall", {})
+            value, high = kendall.get("value"), kendall.get("high")
+            # a value of -1 has no interval
+            if value is not None and value < 0 and (high is None or high < 0):
                 note(
                     f"{name}, {aspect}: it orders outputs the other way round than "
                     "people do; where less is better, --reverse COLUMN"

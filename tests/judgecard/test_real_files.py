@@ -170,3 +170,22 @@ def test_no_card_is_made_of_a_server_that_refuses(tmp_path, monkeypatch, capsys)
     assert got.code == 1 and "no card is made" in got.err
     assert "-s temperature=1" in got.err
     assert not (tmp_path / "card").exists()
+
+
+def test_a_card_of_scores_that_run_the_other_way(tmp_path, monkeypatch, capsys):
+    rng = np.random.default_rng(4)
+    human = rng.integers(1, 6, 60)
+    frame = pd.DataFrame({"human": human, "judge": 6 - human})
+    frame["input_id"] = np.arange(60) // 3
+    frame["system_id"] = list("abc") * 20
+    path = tmp_path / "scores.csv"
+    frame.to_csv(path, index=False)
+    words = ["card", "--scores", path, "--score", "judge", "--scale", "1-5"]
+    got = call(monkeypatch, capsys, *words, "-o", tmp_path / "one")
+    assert "the other way round than people do" in got.err
+    got = call(
+        monkeypatch, capsys, *words, "--reverse", "judge", "-o", tmp_path / "two"
+    )
+    assert got.code == 0 and "other way round" not in got.err
+    written = pd.read_csv(tmp_path / "two" / "scores.csv")
+    assert (written["value"] == written["human"]).all()
