@@ -28,7 +28,7 @@ class Candidate:
     value: float
     start: int
     end: int
-    used: int  # where what belongs to it ("/5", "stars") ends
+    full_end: int  # where what belongs to it ("/5", "stars") ends
     token: str
     kind: str = ""  # what follows it: the name of a group of `_FOLLOWS`
     strength: int = 0
@@ -123,8 +123,10 @@ def candidates(text: str, low: float, high: float) -> list[Candidate]:
 def doubt(candidate: Candidate, text: str) -> None:
     """Spoil a number that its sentence or what follows takes back."""
     window = text[max(0, candidate.start - 300) : candidate.start]
-    used = candidate.end if candidate.kind in ("range", "series") else candidate.used
-    following = text[used : used + 160].replace(f" {TAG}", "")
+    full_end = (
+        candidate.end if candidate.kind in ("range", "series") else candidate.full_end
+    )
+    following = text[full_end : full_end + 160].replace(f" {TAG}", "")
     sentence = vetoes.sentence_before(window)
     earlier = window.removesuffix(sentence).rstrip(" .\n")
     other = OTHER in sentence or earlier.endswith(OTHER)
@@ -161,25 +163,25 @@ def _number(
         end = half.end()
     follows = _FOLLOWS.match(text, end)
     kind = ""
-    used = end
+    full_end = end
     if follows:
         kind = follows.lastgroup or ""
-        used = follows.end()
-    before = f"  {text[max(0, start - 2) : start]}"[-2:]
-    if kind == "date" or (before.endswith("/") and not follows):
-        return None, used
+        full_end = follows.end()
+    prefix = f"  {text[max(0, start - 2) : start]}"[-2:]
+    if kind == "date" or (prefix.endswith("/") and not follows):
+        return None, full_end
     if _part_of_words(text, start, end, kind):
         return None, end
-    if before.endswith("-") and not before[0].isalnum() and before[0] not in "->":
+    if prefix.endswith("-") and not prefix[0].isalnum() and prefix[0] not in "->":
         value = -value
         start -= 1
-    candidate = Candidate(value, start, end, used, token, kind)
-    bound = before.endswith(("~", "<", ">", "≥", "≤"))
-    if bound and not before.endswith(("->", "=>")):
+    candidate = Candidate(value, start, end, full_end, token, kind)
+    bound = prefix.endswith(("~", "<", ">", "≥", "≤"))
+    if bound and not prefix.endswith(("->", "=>")):
         candidate.spoil("an approximate or bounded number")
     else:
         _follow(candidate, text, follows, (low, high))
-    return candidate, used
+    return candidate, full_end
 
 
 _PRONOUN = re.compile(r"\b(?:this|that|the|each|every|any|which|another|no) \Z")
@@ -191,10 +193,10 @@ def _part_of_words(text: str, start: int, end: int, kind: str) -> bool:
     following = text[end : end + 2]
     if following[:1].isalnum() or (following[:1] == "-" and following[1:].isalpha()):
         return not kind
-    before = text[max(0, start - 9) : start]
-    if text[start:end] == "one" and _PRONOUN.search(before):
+    prefix = text[max(0, start - 9) : start]
+    if text[start:end] == "one" and _PRONOUN.search(prefix):
         return True
-    if _NAMED.search(before):
+    if _NAMED.search(prefix):
         return True
     return not kind and _COUNTED.match(text, end) is not None
 
@@ -218,7 +220,7 @@ def _follow(
         if number_of(follows["base"]) != high:
             veto = f"the score is given on a scale up to {follows['base'][:20]}"
             candidate.spoil(veto, blocks=True)
-        elif _MORE.match(text, candidate.used):
+        elif _MORE.match(text, candidate.full_end):
             candidate.spoil("more than one number at once", blocks=True)
     elif kind in ("range", "series"):
         second = number_of(follows["upto"] or follows["then"])
@@ -227,7 +229,7 @@ def _follow(
         elif kind == "range" and second is not None and second <= candidate.value:
             candidate.spoil("a result or a difference, not a score")
         else:
-            span = text[candidate.start : candidate.used].strip()
+            span = text[candidate.start : candidate.full_end].strip()
             veto = f"more than one number at once: {span[:40]!r}"
             candidate.spoil(veto, blocks=True)
     elif kind == "percent" and scale == (0.0, 1.0):
@@ -300,10 +302,10 @@ def _present(candidate: Candidate, text: str) -> None:
     window = text[max(0, candidate.start - 200) : candidate.start]
     core = window.rstrip(_OPENERS)
     lead = _unfilled(core)
-    ends = _END_OF_NUMBER.match(text, candidate.used) is not None
+    ends = _END_OF_NUMBER.match(text, candidate.full_end) is not None
     if lead.endswith((":", "=", "|", "-", "->")):
         below = "\n" in window[len(core) :] and lead[-1] in ":="
-        if below and not _OWN_LINE.match(text, candidate.used):
+        if below and not _OWN_LINE.match(text, candidate.full_end):
             return  # a list below its heading
         hedged = not _HEDGES.isdisjoint(core[len(lead) :].split())
         if not hedged and (ends or lead == core):
@@ -382,9 +384,9 @@ def _under_heading(candidate: Candidate, above: str, line_start: bool) -> None:
         heading = _HEADING.fullmatch(above.rstrip("\n\t >#-").rpartition("\n")[2])
     else:
         heading = _HEADING.match(above.rpartition("\n")[2])
-    named = _WORD.findall(heading["name"]) if heading else []
-    if _NOUNS.isdisjoint(named) and not (_NEUTRAL | _PARTS).issuperset(named):
-        candidate.present(ASPECT, "label of an aspect", " ".join(named))
+    words = _WORD.findall(heading["name"]) if heading else []
+    if _NOUNS.isdisjoint(words) and not (_NEUTRAL | _PARTS).issuperset(words):
+        candidate.present(ASPECT, "label of an aspect", " ".join(words))
 
 
 _JUDGED = (
@@ -432,8 +434,8 @@ _NOT_ASPECT = _NOUNS | _NEUTRAL | _RANKS
 
 def _aspect(word: str) -> str:
     """The word where it can name an aspect, else nothing."""
-    named = word and word not in _NOT_ASPECT and not word.endswith(("ly", "ing", "ed"))
-    return word if named else ""
+    words = word and word not in _NOT_ASPECT and not word.endswith(("ly", "ing", "ed"))
+    return word if words else ""
 
 
 def _aspect_after(text: str, at: int) -> str:
@@ -451,10 +453,10 @@ _LED = re.compile(
 def _aspect_before(sentence: str) -> str:
     """The aspect in `For style I give`, `the fluency gets`."""
     led = _LED.match(sentence)
-    named = _QUALITY_WORD.findall(vetoes.clause_before(sentence))
+    words = _QUALITY_WORD.findall(vetoes.clause_before(sentence))
     if led and _aspect(led[1]):
         return led[1]
-    return _aspect(named[-1]) if named else ""
+    return _aspect(words[-1]) if words else ""
 
 
 def _phrase(candidate: Candidate, text: str, lead: str, article: bool) -> None:
@@ -479,7 +481,7 @@ def _phrase(candidate: Candidate, text: str, lead: str, article: bool) -> None:
         candidate.spoil("the number is the score of something else")
     if candidate.strength == PHRASE:
         candidate.label = (
-            _aspect_after(text, candidate.used)
+            _aspect_after(text, candidate.full_end)
             or candidate.label
             or _aspect_before(sentence)
         )
@@ -503,14 +505,14 @@ def _score_phrase(candidate: Candidate, sentence: str, match: re.Match) -> None:
     groups = match.groupdict()
     middle = _WORD.findall(groups.get("mid") or "")
     neighbour = _WORD_BEFORE.search(sentence[: match.start("noun")])
-    before = neighbour[1] if neighbour else ""
+    prefix = neighbour[1] if neighbour else ""
     link = groups.get("link") or ""
     if _RUBRIC.search(sentence[-90:]):
         return  # what the rubric asks for a score of 4
-    if not (_NEVER - _SCORED).isdisjoint({before, *middle}):
+    if not (_NEVER - _SCORED).isdisjoint({prefix, *middle}):
         return
-    aspect = _aspect(before)
-    if not _RANKS.isdisjoint({before, *middle}):
+    aspect = _aspect(prefix)
+    if not _RANKS.isdisjoint({prefix, *middle}):
         candidate.present(FINAL, "score is")
     elif link in ("of", "as", "at"):
         candidate.present(PHRASE, "score is", aspect)
@@ -539,30 +541,30 @@ _SAYS_STARS = words("i we it this which both")  # not "the customer left 2 stars
 
 def _form(candidate: Candidate, text: str, window: str, core: str) -> None:
     """A number that only its form or its place makes a verdict."""
-    used = candidate.used
+    full_end = candidate.full_end
     line = window[window.rfind("\n") + 1 :]
     first = len(window) == candidate.start and not window.strip(_OPENERS + ">#-|.")
     scored = candidate.kind in ("of", "stars")
-    lead = _AFTER_LEAD.match(text, used) if first else None
+    lead = _AFTER_LEAD.match(text, full_end) if first else None
     digits = candidate.token[0].isdigit()
-    if (first or _LINE_LEFT.match(line)) and _LINE_RIGHT.match(text, used):
+    if (first or _LINE_LEFT.match(line)) and _LINE_RIGHT.match(text, full_end):
         candidate.present(ALONE, "alone")
     elif lead:
         candidate.present(FORM if scored else ALONE, "leading")
         if lead["list"] and not candidate.kind and candidate.value == 1.0:
             candidate.spoil("a leading '1.' may be the number of a list")
-    elif scored and _END_OF_NUMBER.match(text, used):
+    elif scored and _END_OF_NUMBER.match(text, full_end):
         clause = re.split(r"[,;:(.!?]", line)[-1]
         subject = _WORD.findall(clause)
-        stars = candidate.kind == "stars" or text.startswith(" star", used)
+        stars = candidate.kind == "stars" or text.startswith(" star", full_end)
         ours = not stars or len(subject) <= 2 or not _SAYS_STARS.isdisjoint(subject)
         counts = not _NEVER.isdisjoint(subject[-1:]) or _COUNT_BEFORE.search(window)
         if ours and not counts:
-            aspect = _aspect_after(text, used)
+            aspect = _aspect_after(text, full_end)
             candidate.present(ASPECT if aspect else FORM, "form", aspect)
-    elif digits and window.endswith((" (", "\n(")) and _CLOSED.match(text, used):
+    elif digits and window.endswith((" (", "\n(")) and _CLOSED.match(text, full_end):
         candidate.present(ALONE, "bracketed")
-    elif digits and not candidate.kind and _TEXT_END.match(text, used):
+    elif digits and not candidate.kind and _TEXT_END.match(text, full_end):
         closes = _SENTENCE_END.search(core) or _BARE_START.match(window)
         if closes:
             candidate.present(ALONE, "closing")

@@ -198,7 +198,7 @@ def decided(
     usual: whether usual names are looked for.
     Raises: InputError for names that do not fit.
     """
-    gone = _gone(name, columns, without)
+    excluded = _gone(name, columns, without)
     sources = _mapped(name, columns, mapping)
     filled = _filled(sources, fill)
     why = dict.fromkeys((*sources, *filled), "said")
@@ -208,7 +208,7 @@ def decided(
         why[ours] = "recorded"
     left_out = {}
     for column in columns:
-        if column in mapped or column in gone:
+        if column in mapped or column in excluded:
             continue
         ours = _ALIAS.get(column, column)
         if ours != column and (ours in columns or ours in why):
@@ -221,8 +221,8 @@ def decided(
         sources[ours] = [column]
         why[ours] = "own name"
     if usual:
-        taken = {*mapped, *gone, *named}
-        for ours, column in _usual(columns, {*why}, taken).items():
+        claimed = {*mapped, *excluded, *named}
+        for ours, column in _usual(columns, {*why}, claimed).items():
             sources[ours] = [column]
             why[ours] = "usual name"
             left_out.pop(column, None)
@@ -231,13 +231,13 @@ def decided(
 
 def _gone(name: str, columns: Sequence[str], without: Iterable[str]) -> set[str]:
     """The columns that the user leaves out. Raises: InputError for one not there."""
-    gone: set[str] = set()
+    excluded: set[str] = set()
     for pattern in without:
         matching = columns_like(pattern, columns)
         if not matching:
             raise InputError(f"--without {lacks(name, columns, pattern)}")
-        gone.update(matching)
-    return gone
+        excluded.update(matching)
+    return excluded
 
 
 def lacks(name: str, columns: Sequence[str], column: str) -> str:

@@ -68,19 +68,19 @@ def pearson(items: Lists, groups: Groups) -> tuple[Floats, Flags]:
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         # nor does a constant side vary without some of its items
         return np.full(groups.number, np.nan), np.ones(groups.number, dtype=bool)
-    rounding = [1e-12 * abs(side.mean()) for side in (x, y)]
+    rounding = [1e-12 * abs(values.mean()) for values in (x, y)]
     x = x - x.mean()
     y = y - y.mean()
-    left = np.maximum(len(x) - groups.sizes, 1)
+    remaining = np.maximum(len(x) - groups.sizes, 1)
     # what is left of the sums, about the mean of what is left
     sum_x = x.sum() - groups.sums(x)
     sum_y = y.sum() - groups.sums(y)
-    cross = x @ y - groups.sums(x * y) - sum_x * sum_y / left
+    cross = x @ y - groups.sums(x * y) - sum_x * sum_y / remaining
     sure = groups.sizes < len(x) - 1
     squares = []
-    for side, total, error in zip((x, y), (sum_x, sum_y), rounding, strict=True):
-        square = side @ side - groups.sums(side**2) - total**2 / left
-        sure = sure & (square > max(1e-9 * (side @ side), error**2))
+    for values, total, error in zip((x, y), (sum_x, sum_y), rounding, strict=True):
+        square = values @ values - groups.sums(values**2) - total**2 / remaining
+        sure = sure & (square > max(1e-9 * (values @ values), error**2))
         squares.append(square)
     return lists.quotient(cross, *squares), sure
 
@@ -96,20 +96,20 @@ def pairs(items: Lists, groups: Groups) -> Floats:
     if items.turned:
         x, y = y, x
     within = np.zeros((6, groups.number))
-    sides = (side[in_order] for side in (x, y, *tied))
+    sides = (values[in_order] for values in (x, y, *tied))
     _kernels.pairs_within(groups.starts, *sides, within)
     # an item counts as tied with itself
     of_item = np.array([agree, *tied, size]) - [[0.0], [1.0], [1.0], [1.0]]
-    left = []
+    remaining = []
     for column, inside in zip(of_item, within, strict=False):
         total = column @ size / 2
-        left.append(total - groups.sums(column[of_cell]) + inside)
-    agree, same_x, same_y, same_both = left
+        remaining.append(total - groups.sums(column[of_cell]) + inside)
+    agree, same_x, same_y, same_both = remaining
     n = (size.sum() - groups.sizes).astype(float)
     every = n * (n - 1) / 2
     classes = []
-    for ties, lost in zip(tied, within[4:], strict=True):
-        classes.append(np.round((size / ties).sum() - lost))
+    for ties, removed in zip(tied, within[4:], strict=True):
+        classes.append(np.round((size / ties).sum() - removed))
     out = np.empty(groups.number)
     _kernels.of_counts(
         COEFFICIENTS.index(items.coef),
@@ -140,17 +140,21 @@ def spearman(items: Lists, groups: Groups) -> Floats:
     moved = lists.above(x, size * rank_y) + lists.above(y, size * rank_x)
     cross = size * rank_x @ rank_y - groups.sums(moved[of_cell])
     order = np.argsort(x[of_cell], kind="stable")
-    own = of_cell[groups.order]
+    within_group = of_cell[groups.order]
     both = np.zeros(groups.number)
     in_x = (groups.codes[order], x[of_cell][order], y[of_cell][order])
-    _kernels.both_moved(groups.starts, y[own], rank_y[own], *in_x, both)
+    _kernels.both_moved(
+        groups.starts, y[within_group], rank_y[within_group], *in_x, both
+    )
     cross += both
     inside = _of_own(groups, of_cell, (x, y), (rank_x, rank_y), size)
     cross -= inside[0]
     squares = []
-    for code, rank, own in zip(codes, (rank_x, rank_y), inside[1:], strict=True):
+    for code, rank, within_group in zip(
+        codes, (rank_x, rank_y), inside[1:], strict=True
+    ):
         moved = 2 * lists.above(code, size * rank)
-        squares.append(size * rank @ rank - groups.sums(moved[of_cell]) + own)
+        squares.append(size * rank @ rank - groups.sums(moved[of_cell]) + within_group)
     return lists.quotient(cross, *squares)
 
 
@@ -174,6 +178,6 @@ def _of_own(
         below.append((np.cumsum(number) - number)[code][in_order])
         tied.append(number[code][in_order])
     out = np.zeros((3, groups.number))
-    sides = [side[in_order] for side in (*codes, *ranks)]
+    sides = [values[in_order] for values in (*codes, *ranks)]
     _kernels.own_ranks(groups.starts, *sides, *below, *tied, size.sum(), out)
     return out

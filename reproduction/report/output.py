@@ -110,18 +110,20 @@ class Output:
         display(drawn, display_id=f"{self.id}-figure")
         return None
 
-    def _show_what_is_saved(self) -> None:
+    def _show_what_is_saved(self, place: saving.Place) -> None:
         """Put what is saved now in the place of the answer that stands at the top, and
         of the pictures: pixels depend on the machine, and those that are saved stay.
+
+        place: where it is; nothing changes for a run that is set apart.
         """
-        if not figures.in_notebook():
+        if place.why or not figures.in_notebook():
             return
         from IPython.display import update_display
 
         for name in self._figures:
             end = f"__{name}.png" if name else ".png"
-            folder = saving.folder(self.mode, self.route)
-            png = files.located(self._name("figures", folder, end)).read_bytes()
+            name_of_file = self._name("figures", place.folder, end)
+            png = files.located(name_of_file).read_bytes()
             text = ": ".join(filter(None, [self.entry.title or self.id, name]))
             drawn = figures.picture(png, text)
             update_display(drawn, display_id=f"{self.id}-figure-{name}")
@@ -381,14 +383,11 @@ class Output:
             saved_files = (saved or {}).get("files", ())
             saving.write(fresh, {*saved_files} - {*contents})
         self._write_page(place.folder)
-        outcome = "saved" if is_new else "unchanged"
-        line = self._closing_line(cells, place, outcome)
+        line = self._closing_line(cells, place, "saved" if is_new else "unchanged")
         self._leave_trace(place, line, [record_name, *contents], [*fresh])
-        # What a notebook shows is the same whenever it runs: who asks what changed
-        # finds it in the runner's line.
+        # What changed is in the runner's line: a notebook shows the same at every run.
         print(f"{self.id}: {self._closing_line(cells, place, 'saved')}")
-        if not place.why:
-            self._show_what_is_saved()
+        self._show_what_is_saved(place)
 
     def _stands(self, earlier: dict[str, Any], record: dict[str, Any]) -> bool:
         """Whether an earlier record stays, its code aside, where the values are equal

@@ -52,8 +52,8 @@ def test_legends_table_and_glossary_have_the_same_words():
     legends = [*charts.SHARES, *(mark.label for mark in charts._MARKS.values())]
     assert not any(map(OTHER_WORDS.search, legends))
     glossary = (ROOT / "docs/glossary.md").read_text()
-    readme = (ROOT / "README.md").read_text()
-    [head] = [line for line in readme.splitlines() if line.startswith("| numbers of")]
+    page = (ROOT / "results/scoreboard.md").read_text()
+    [head] = [line for line in page.splitlines() if line.startswith("| numbers of")]
     for words in WORDS.values():
         assert f"| {words} " in head
         assert f"**{words}**" in glossary
