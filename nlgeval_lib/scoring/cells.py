@@ -111,7 +111,7 @@ def listed(text: str) -> list[str] | None:
         return None
     try:
         texts = json.loads(text)
-        is_list = bool(texts) and all(isinstance(one, str) for one in texts)
+        is_list = bool(texts) and all(isinstance(value, str) for value in texts)
         return texts if is_list else None
     except (ValueError, RecursionError):
         pass
@@ -126,7 +126,7 @@ def listed(text: str) -> list[str] | None:
                 return None
     except (SyntaxError, ValueError, tokenize.TokenError):
         return None
-    is_list = bool(texts) and all(isinstance(one, str) for one in texts)
+    is_list = bool(texts) and all(isinstance(value, str) for value in texts)
     return texts if is_list else None
 
 

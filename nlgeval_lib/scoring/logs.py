@@ -146,7 +146,7 @@ def _several(row: Any, path: str) -> Iterator[tuple[str, Any]]:
         by_name = {str(name): value for name, value in inner.items()}
     elif isinstance(inner, list):
         key = steps[place].strip("[]")
-        by_name = {str(at(one, key)): one for one in inner}
+        by_name = {str(at(record, key)): record for record in inner}
     path_after = ".".join(steps[place + 1 :])
     for name, value in by_name.items():
         cell = at(value, path_after) if path_after else value
@@ -166,16 +166,16 @@ def _of_pandas(value: Any) -> list[dict[str, Any]] | None:
     if isinstance(data, list) and "schema" in value:
         return data
     inner = list(value.values())
-    if not all(isinstance(one, Mapping) and one for one in inner):
+    if not all(isinstance(record, Mapping) and record for record in inner):
         return None
     names = list(inner[0])
-    if any(list(one) != names for one in inner):
+    if any(list(record) != names for record in inner):
         return None
     numbers = [str(number) for number in range(len(names))]
     if names == numbers:
         return [{name: value[name][place] for name in value} for place in names]
     if list(value) == [str(number) for number in range(len(inner))]:
-        return [dict(one) for one in inner]
+        return [dict(record) for record in inner]
     return None
 
 

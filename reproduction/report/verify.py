@@ -81,7 +81,7 @@ class Finding(NamedTuple):
             return self.way
         if seal.by_hand(self.file):
             return f"{back}; or, where it was meant: nlgeval verify --adopt {name}"
-        output = seal.output_of(name) or catalogue.SCOREBOARD
+        output = seal.output_of(self.file) or catalogue.SCOREBOARD
         return f"{back}; or delete it and make it again: nlgeval run {output} --force"
 
     def __str__(self) -> str:
