@@ -14,6 +14,7 @@ from typing import Any
 COLUMN = 3.3
 WIDE = 7.0
 DPI = 200
+SCREEN_DPI = 90  # of a picture in a notebook: a page's width is 630 dots
 MANY_DOTS = 2000  # in one figure
 
 # Okabe and Ito's palette, distinct with every common kind of colour blindness
@@ -255,7 +256,7 @@ def picture(png: bytes, name: str) -> Any:
     from PIL import Image as images
 
     with images.open(io.BytesIO(png)) as drawn:
-        scale = _RC["figure.dpi"] / DPI
+        scale = SCREEN_DPI / DPI
         size = (round(drawn.width * scale), round(drawn.height * scale))
         small = drawn.convert("RGB").resize(size, images.Resampling.LANCZOS)
     few = small.quantize(64, dither=images.Dither.NONE)

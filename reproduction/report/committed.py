@@ -38,8 +38,15 @@ METADATA = {
 # What a reader may be shown; scripts and widgets are none of it.
 FORMS = ("text/html", "image/png", "text/markdown", "text/latex", "text/plain")
 INJECTED = "injected-parameters"  # papermill's tag of the cell that it adds
-ABOVE = "The figure at the top."
+# What stands in the place of what a cell above shows already.
+FIGURE_ABOVE = "The figure at the top."
+TABLE_ABOVE = "The same table as above."
+SHORTEST = 200  # letters of a table that is not shown twice
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
+# What a table folds away: a page has it, and the CSV.
+_DETAILS = re.compile(
+    r'<div class="nlgeval-notes"><details>.*?</details></div>', re.DOTALL
+)
 
 
 def cleaned(text: str) -> str:
@@ -60,7 +67,7 @@ def cleaned(text: str) -> str:
 
 def _clean(cells: list[dict[str, Any]]) -> None:
     """Clean the cells in their place; those that ran are counted from the top."""
-    seen: set[str] = set()  # style sheets and pictures
+    seen: set[str] = set()  # style sheets, pictures, tables
     number = 0
     has_run = any(cell.get("outputs") for cell in cells)
     for cell in cells:
@@ -99,7 +106,8 @@ def _output(
     """One output with what a reader is shown of it; None where that is nothing.
 
     count: of its cell.
-    seen: the style sheets and pictures that stand above it; new ones are added.
+    seen: the style sheets, pictures and tables that stand above it; new ones are
+    added.
     """
     kind = output["output_type"]
     if kind == "stream":
@@ -117,11 +125,9 @@ def _output(
             data[form] = _lines(_without_repeats(content, seen))
     if not data:
         return None
-    picture = data.get("image/png")
-    if picture in seen:
-        data = {"text/plain": [ABOVE]}
-    elif picture:
-        seen.add(picture)
+    note = _shown_above(data, seen)
+    if note:
+        data = {"text/plain": [note]}
     metadata = {}
     for form in data:
         if form in output["metadata"]:
@@ -132,8 +138,26 @@ def _output(
     return kept
 
 
+def _shown_above(data: dict[str, Any], seen: set[str]) -> str:
+    """What stands in the place of a picture, or of a table but for its caption, that a
+    cell above shows; "" where none does, and it is noted as shown.
+    """
+    picture = data.get("image/png")
+    if picture:
+        if picture in seen:
+            return FIGURE_ABOVE
+        seen.add(picture)
+    if "text/html" in data:
+        text = "".join(data.get("text/plain", []))
+        body = text.partition("\n")[2]
+        if len(body) >= SHORTEST and any(body in shown for shown in seen):
+            return TABLE_ABOVE
+        seen.add(text)
+    return ""
+
+
 def _without_repeats(content: str, seen: set[str]) -> str:
-    """HTML without the style sheets that a cell above it has."""
+    """HTML without what is folded, and without style sheets that a cell above has."""
 
     def once(match: re.Match[str]) -> str:
         sheet = match[0]
@@ -142,7 +166,7 @@ def _without_repeats(content: str, seen: set[str]) -> str:
         seen.add(sheet)
         return sheet
 
-    return _STYLE.sub(once, content)
+    return _STYLE.sub(once, _DETAILS.sub("", content))
 
 
 def _lines(text: str) -> list[str]:
