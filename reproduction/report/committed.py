@@ -42,10 +42,13 @@ INJECTED = "injected-parameters"  # papermill's tag of the cell that it adds
 FIGURE_ABOVE = "The figure at the top."
 TABLE_ABOVE = "The same table as above."
 SHORTEST = 200  # letters of a table that is not shown twice
+LONGEST = 2000  # letters of a table as text, where HTML shows all of it
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
-# What a table folds away: a page has it, and the CSV.
-_DETAILS = re.compile(
-    r'<div class="nlgeval-notes"><details>.*?</details></div>', re.DOTALL
+# What a table folds away, and what a cell says when it is pointed at: a page has it,
+# and the CSV.
+_ASIDE = re.compile(
+    r'<div class="nlgeval-notes"><details>.*?</details></div>|(?<=") title="[^"]*"',
+    re.DOTALL,
 )
 
 
@@ -128,6 +131,8 @@ def _output(
     note = _shown_above(data, seen)
     if note:
         data = {"text/plain": [note]}
+    elif "text/html" in data:
+        data["text/plain"] = _lines(shortened("".join(data.get("text/plain", []))))
     metadata = {}
     for form in data:
         if form in output["metadata"]:
@@ -136,6 +141,14 @@ def _output(
     if kind == "execute_result":
         kept["execution_count"] = count
     return kept
+
+
+def shortened(text: str) -> str:
+    """The text of a table to the last line within LONGEST letters."""
+    if len(text) <= LONGEST:
+        return text
+    lines = text[:LONGEST].splitlines()
+    return "\n".join([*lines[:-1], "..."])
 
 
 def _shown_above(data: dict[str, Any], seen: set[str]) -> str:
@@ -150,7 +163,7 @@ def _shown_above(data: dict[str, Any], seen: set[str]) -> str:
     if "text/html" in data:
         text = "".join(data.get("text/plain", []))
         body = text.partition("\n")[2]
-        if len(body) >= SHORTEST and any(body in shown for shown in seen):
+        if len(body) >= SHORTEST and any(body in above for above in seen):
             return TABLE_ABOVE
         seen.add(text)
     return ""
@@ -166,7 +179,7 @@ def _without_repeats(content: str, seen: set[str]) -> str:
         seen.add(sheet)
         return sheet
 
-    return _STYLE.sub(once, _DETAILS.sub("", content))
+    return _STYLE.sub(once, _ASIDE.sub("", content))
 
 
 def _lines(text: str) -> list[str]:

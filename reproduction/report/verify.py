@@ -439,7 +439,7 @@ def _notebook_faults(answer: answers.Answer) -> Iterator[Finding]:
     if not name:
         return
     shown = committed.first_answer(answer.entry.path.read_text(encoding="utf-8"))
-    follows = answers.first_screen_of(answer).text
+    follows = committed.shortened(answers.first_screen_of(answer).text)
     if shown is None:
         yield Finding(name, "shows nothing")
     elif shown and shown != follows:
