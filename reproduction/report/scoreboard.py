@@ -438,12 +438,16 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
     Returns: the names of the files, the README's aside.
     Raises: ValueError for an unknown mode or a damaged result; CatalogueError; OSError.
     """
+    import matplotlib.pyplot as plt
+
     from judgecard import figures
 
     folder = "quick/" if mode == "quick" else ""
     counted = kinds(mode)
     contents = texts(frame, counted, mode)
-    drawings = figures.render(charts.scoreboard(frame, TITLES))
+    figure = charts.scoreboard(frame, TITLES)
+    drawings = figures.render(figure)
+    plt.close(figure)  # left to a notebook, it would be shown once more
     for end, drawing in drawings.items():
         contents[f"figures/{folder}scoreboard.{end}"] = drawing
     changed = saving.changed(contents)

@@ -199,6 +199,8 @@ def listing_faults() -> Iterator[Finding]:
         record = saving.read_json(f"{base}.json") or {}
         listed |= {f"{base}.json", f"{base}.md", *record.get("files", ())}
     for name in seal.sealed_files():
+        if not name.startswith(("results/", "figures/")):
+            continue
         output = seal.output_of(name)
         if output and output not in ids:
             yield Finding(name, "is of no output of the catalogue")
