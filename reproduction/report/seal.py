@@ -130,7 +130,7 @@ def sealed_files() -> list[str]:
             if "/." not in name:
                 names.add(f"{name}#{NUMBERS}")
     for name in _shown():
-        if digest(name):
+        if not _is_apart(name) and digest(name):
             names.add(name)
     for mark in BLOCKS:
         if block(mark) is not None:
@@ -153,7 +153,12 @@ def _below(top: str) -> Iterator[str]:
 
 
 def _is_apart(name: str) -> bool:
-    """Whether a file is in a folder of which nothing is committed."""
+    """Whether a file is in a folder of which nothing is committed, or is the outputs of
+    a notebook whose result is.
+    """
+    shown = _shown().get(name) if name.endswith(f"#{OUTPUTS}") else None
+    if shown:
+        return shown.route == "mini" and shown.paper == catalogue.META
     folders = tuple(f"{folder}/" for folder in _APART)
     return name.startswith(folders) or "/." in name or "/__pycache__/" in name
 
@@ -224,7 +229,7 @@ def _numbers_of(file: str) -> str:
 
 def _shown() -> dict[str, Entry]:
     """The notebooks that show what they give, as `notebooks/...#outputs`, each with the
-    output whose run wrote that. An output that is not committed is none.
+    output whose run wrote that.
     """
     path = files.notebooks() / "catalogue.toml"
     return _shown_by(path, path.stat().st_mtime_ns)
@@ -238,17 +243,14 @@ def _shown_by(path: Path, modified: int) -> dict[str, Entry]:
     """
     by_notebook: dict[str, Entry] = {}
     for entry in [*catalogue.load(path).outputs, catalogue.scoreboard_entry()]:
-        is_private = entry.route == "mini" and entry.paper == catalogue.META
-        if not is_private:
-            by_notebook.setdefault(f"notebooks/{entry.notebook}#{OUTPUTS}", entry)
+        by_notebook.setdefault(f"notebooks/{entry.notebook}#{OUTPUTS}", entry)
     return by_notebook
 
 
 def shown_in(entry: Entry) -> str:
     """The notebook that shows what this output's run gives, as `sealed_files` names it;
-    empty where another output of the same notebook is shown, or the output is private.
-
-    Of several outputs of one notebook the first of the catalogue is shown.
+    empty where another output of the same notebook is shown: the first of the
+    catalogue is.
     """
     name = f"notebooks/{entry.notebook}#{OUTPUTS}"
     shown = _shown().get(name)
