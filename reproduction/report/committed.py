@@ -37,12 +37,14 @@ METADATA = {
 }
 # What a reader may be shown; scripts and widgets are none of it.
 FORMS = ("text/html", "image/png", "text/markdown", "text/latex", "text/plain")
+OTHERS = "texts-of-others"  # the tag of a cell that shows what is not ours to commit
+NOT_OURS = "This cell shows texts of others: run the notebook to see them.\n"
 INJECTED = "injected-parameters"  # papermill's tag of the cell that it adds
 # What stands in the place of what a cell above shows already.
 FIGURE_ABOVE = "The figure at the top."
 TABLE_ABOVE = "The same table as above."
-SHORTEST = 200  # letters of a table that is not shown twice
-LONGEST = 2000  # letters of a table as text, where HTML shows all of it
+SHORTEST = 120  # letters of a table that is not shown twice
+LONGEST = 700  # letters of a table as text, where HTML shows all of it
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 # What a table folds away, and what a cell says when it is pointed at: a page has it,
 # and the CSV.
@@ -82,6 +84,9 @@ def _clean(cells: list[dict[str, Any]]) -> None:
         if has_run and "".join(cell["source"]).strip():
             number += 1
             count = number
+        if cell["outputs"] and OTHERS in cell["metadata"].get("tags", ()):
+            note = {"name": "stdout", "output_type": "stream", "text": [NOT_OURS]}
+            cell["outputs"] = [note]
         outputs = [_output(output, count, seen) for output in _joined(cell["outputs"])]
         cell["execution_count"] = count
         cell["outputs"] = [output for output in outputs if output]

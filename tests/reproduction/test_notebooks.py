@@ -13,7 +13,9 @@ from pathlib import Path
 import pandas as pd
 import papermill
 import pytest
+from public_data import needs
 
+from judgecard import recordings
 from nlgeval_lib import tables
 from reproduction import papers
 from reproduction.report import answers, committed, notebook, saving, seal
@@ -60,6 +62,27 @@ def test_a_notebook_shows_what_it_gives(path: Path) -> None:
     assert not re.search(r"/(home|Users|tmp|root|work)/", text)
     assert "<script" not in json.dumps(shown)
     assert len(text.encode()) <= 400_000
+
+
+def test_texts_of_others_are_shown_only_where_they_are() -> None:
+    """Of the recorded answers that a notebook reads none stands in what it shows."""
+    needs("acloserlook")
+    path = ROOT / "notebooks/meta/golden_replay.ipynb"
+    [marked] = [
+        cell
+        for cell in cells_of(path, "code")
+        if committed.OTHERS in cell["metadata"].get("tags", [])
+    ]
+    [note] = marked["outputs"]
+    assert "".join(note["text"]) == committed.NOT_OURS
+    shown = " ".join(
+        json.dumps(cell["outputs"], ensure_ascii=False)
+        for cell in cells_of(path, "code")
+    )
+    texts = recordings.load("acloserlook")["text"].dropna()
+    ends = {" ".join(text.split())[-60:] for text in texts if len(text) >= 120}
+    assert len(ends) > 1000
+    assert not [end for end in ends if end in shown]
 
 
 def test_notebooks_are_small() -> None:
@@ -368,7 +391,7 @@ def checkout(tmp_path):
     """A git repository with one of our notebooks, and the filter as the set-up sets
     it; and git in it.
     """
-    (tmp_path / "tools").mkdir()
+    (tmp_path / "reproduction/report").mkdir(parents=True)
     for name in (".gitattributes", "reproduction/report/committed.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "notebooks/00_start_here.ipynb", tmp_path / "one.ipynb")
