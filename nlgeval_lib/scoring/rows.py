@@ -571,12 +571,15 @@ def _fitting(rows: Parts) -> Parts:
         return rows
     problems: dict[str, str] = {}
     has_number = set()
+    has_id = set()
     needed = {name for names in taken.values() for name in names}
     for raw in rows.frames([name for name in rows.columns if name in needed]):
         raw = _plain(raw)
         for ours in taken:
             if ours.startswith(RATINGS) and rows.has_number(raw[taken[ours][0]]):
                 has_number.add(ours)
+            if ours in IDS and raw[taken[ours][0]].map(_may_be_id).any():
+                has_id.add(ours)
             if ours not in problems:
                 try:
                     rows.cells(raw, ours)
@@ -592,9 +595,14 @@ def _fitting(rows: Parts) -> Parts:
         else:
             problem = f"not taken for {ours}, as {problem}"
         plan = plan.without(ours, problem)
-        if ours in IDS:
+        if ours in has_id:  # without any, the column holds something else
             unfit[ours] = column
     return dataclasses.replace(rows, plan=plan, unfit=unfit)
+
+
+def _may_be_id(value: Any) -> bool:
+    """Whether a cell can name an input or a system."""
+    return isinstance(value, str | int) and bool(str(value).strip())
 
 
 def _recorded_marks(earlier: Mapping[str, Any]) -> tuple[str, ...]:

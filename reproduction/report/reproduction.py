@@ -243,7 +243,7 @@ def _all_numbers(cells: pd.DataFrame) -> str:
         f"verdict; {counts['construction']:,} are {WORDS['construction']}; for "
         f"{missing:,} there is {WORDS['missing']}. [The scoreboard](scoreboard.md) has "
         "them by table, and [a file for exchange](exchange.csv) those that were "
-        "recomputed, two rows a number."
+        f"{WORDS['recomputed']}, two rows a number."
     )
 
 

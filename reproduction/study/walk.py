@@ -20,6 +20,7 @@ from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.stages import Draws, Stage
 from nlgeval_lib.records import Status
+from nlgeval_lib.scoring import InputError
 from reproduction.study import catalogue, judges
 from reproduction.study.judges import EngineOptions
 from reproduction.study.questions import with_settings
@@ -60,7 +61,7 @@ def one_item(
     try:
         [revision, *_] = judges.stored_revisions(question, options)
         job = judges.job(question, replace(options, revision=revision), aspects=aspects)
-    except (DataError, Unavailable) as error:
+    except (DataError, Unavailable, InputError) as error:
         return f"This item cannot be shown here: {error}"
     row = job.data.whole().frame.iloc[[item]]
     placeholders = dict(_own_texts(row.iloc[0].to_dict()))

@@ -231,8 +231,7 @@ def test_altered_answers_are_counted_aloud_and_asked_again(mine, judge, tmp_path
     got = mine(*call)
     assert (
         got.code == 0
-        and f"{count} stored answers failed their checksum and will be asked again"
-        in got.err
+        and f"{count} stored answers cannot be used and will be asked again" in got.err
     )
     assert (
         len(server.bodies) == 40 + count > 55

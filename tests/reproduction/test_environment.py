@@ -44,7 +44,6 @@ RUN_NOT_IMPORTED = {
     "ipywidgets": "progress bars of sentence-transformers in a notebook",
     "ruff": "make lint",
     "mypy": "make lint",
-    "nbstripout": "make lint",
     "pytest-timeout": "make test",
     "setuptools": "builds the package",
 }

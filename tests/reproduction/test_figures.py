@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import xml.etree.ElementTree as ET
 
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from judgecard import figures
 from reproduction.report import charts
@@ -216,21 +218,26 @@ def test_very_many_dots_are_a_picture_in_the_svg(dots, pictures):
     assert len(drawing.findall(".//{http://www.w3.org/2000/svg}image")) == pictures
 
 
-def test_a_notebook_shows_the_saved_picture_in_the_size_of_the_figure(monkeypatch):
+def test_a_notebook_shows_the_saved_picture_at_the_size_of_a_page(monkeypatch):
     """Elsewhere nothing is shown, and the figure stays open."""
     import IPython
     import matplotlib.pyplot as plt
 
     shown = []
-    monkeypatch.setattr(IPython.display, "display", shown.append)
+    monkeypatch.setattr(
+        IPython.display, "display", lambda picture, display_id: shown.append(picture)
+    )
     fig, _ = figures.new(3, 2)
     png = figures.render(fig)["png"]
-    figures.show(fig, png, "a figure")
+    figures.show(fig, png, "a figure", "here")
     assert not shown and plt.fignum_exists(fig.number)
     monkeypatch.setattr(
         IPython, "get_ipython", lambda: type("Shell", (), {"kernel": None})
     )
-    figures.show(fig, png, "a figure")
-    assert shown[0].data == png and not plt.fignum_exists(fig.number)
+    figures.show(fig, png, "a figure", "here")
+    assert not plt.fignum_exists(fig.number)
+    assert len(shown[0].data) < len(png)
+    with Image.open(io.BytesIO(shown[0].data)) as picture:
+        assert picture.size == (270, 180)  # 90 dots an inch
     told = shown[0]._repr_mimebundle_()[1]["image/png"]
-    assert told == {"width": 330, "alt": "a figure"}
+    assert told == {"width": 270, "alt": "a figure"}

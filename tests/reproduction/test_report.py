@@ -119,9 +119,11 @@ def test_equal_values_leave_every_byte_alone(here, capsys):
     before = snapshot(here.result("hdeval"))
     saved("one", 0.5 + 4e-7, 0.2 - 4e-7)
     assert snapshot(here.result("hdeval")) == before
-    assert "unchanged: results/hdeval/one" in capsys.readouterr().out
     trace = json.loads((here.root / ".nlgeval/saved/full/one.json").read_text())
     assert trace["changed"] is False
+    assert "unchanged: results/hdeval/one" in trace["line"]
+    # A notebook shows the same, whether or not anything changed.
+    assert "; saved: results/hdeval/one" in capsys.readouterr().out
 
 
 def test_a_parameters_cell_that_an_editor_saved_publishes_nothing_by_itself(
