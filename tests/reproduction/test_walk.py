@@ -16,7 +16,6 @@ SHARED = f"{shared_run.PLACE}/{walk.OPEN_MODEL}.zip"
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory):
     """A state folder whose store has the shared completions."""
-    needs("topical_chat")
     folder = tmp_path_factory.mktemp("state")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NLGEVAL_HOME", str(folder))
@@ -26,6 +25,7 @@ def store(tmp_path_factory: pytest.TempPathFactory):
 
 
 def test_a_chain_is_told_in_its_stages_without_the_texts_of_the_data(store) -> None:
+    needs("topical_chat")
     name = "CoAScore (n=5), topical_chat"
     aspects = ["understandability"]
     told = walk.one_item(
@@ -44,6 +44,7 @@ def test_a_chain_is_told_in_its_stages_without_the_texts_of_the_data(store) -> N
 
 
 def test_criteria_are_told_with_the_scores_that_are_joined(store) -> None:
+    needs("topical_chat")
     told = walk.one_item(
         "hdeval_table_02",
         "topical_chat",
@@ -52,8 +53,15 @@ def test_criteria_are_told_with_the_scores_that_are_joined(store) -> None:
     )
     _, _, scores = told.partition("What is read, criteria:\n")
     listed, _, score = scores.partition("\n\nScore of hdeval: ")
-    values = [float(part.split()[-1]) for part in listed.split(", ")]
+    parts = " ".join(listed.split()).split(", ")
+    values = [float(part.split()[-1]) for part in parts]
+    assert len(values) == 31
     assert sum(values) / len(values) == pytest.approx(float(score), abs=1e-4)
+
+
+def test_an_item_whose_texts_are_not_here_is_told(store) -> None:
+    told = walk.one_item("hdeval_table_02", "topical_chat", walk.OPEN_MODEL)
+    assert told.startswith("This item cannot be shown here: ")
 
 
 def test_a_store_without_such_answers_is_told(tmp_path, monkeypatch) -> None:
