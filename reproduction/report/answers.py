@@ -627,11 +627,19 @@ def pages(entries: Iterable[Entry]) -> dict[str, bytes]:
     """
     contents = {}
     for entry in entries:
-        record = saving.read_json(f"{base(entry)}.json")
-        if record:
-            page = markdown(Answer(entry, record))
-            contents[f"{base(entry)}.md"] = page.encode()
+        answer = read_answer(entry)
+        if answer:
+            contents[f"{answer.base}.md"] = markdown(answer).encode()
     return contents
+
+
+def read_answer(entry: Entry) -> Answer | None:
+    """What the saved full result of an output says; None where there is none.
+
+    Raises: ValueError naming a damaged record.
+    """
+    record = saving.read_json(f"{base(entry)}.json")
+    return Answer(entry, record) if record else None
 
 
 def page_of_run(entry: Entry, folder: str) -> dict[str, bytes]:

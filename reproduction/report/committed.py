@@ -205,11 +205,16 @@ def with_outputs(source: str, executed: str) -> str:
         is_injected = INJECTED in cell["metadata"].get("tags", ())
         if cell["cell_type"] == "code" and not is_injected:
             ran.append(cell)
-    if [cell["source"] for cell in cells] != [cell["source"] for cell in ran]:
+    if _sources(cells) != _sources(ran):
         raise ValueError("the executed copy is of another source")
     for cell, executed_cell in zip(cells, ran, strict=True):
         cell["outputs"] = executed_cell["outputs"]
     return cleaned(json.dumps(notebook))
+
+
+def _sources(cells: Iterable[dict[str, Any]]) -> list[str]:
+    """The sources of cells; a file has one as a text or as a list of lines."""
+    return ["".join(cell["source"]) for cell in cells]
 
 
 def outputs(text: str) -> list[list[dict[str, Any]]]:
@@ -233,12 +238,9 @@ def first_answer(text: str) -> str | None:
     found = outputs(text)
     if not found:
         return None
-    sources = [
-        "".join(cell["source"])
-        for cell in json.loads(text)["cells"]
-        if cell["cell_type"] == "code"
-    ]
-    for source, shown in zip(sources, found, strict=True):
+    cells = json.loads(text)["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    for source, shown in zip(_sources(code), found, strict=True):
         if ".answer()" in source:
             for output in shown:
                 if "text/html" in output.get("data", {}):

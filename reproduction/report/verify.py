@@ -423,10 +423,9 @@ def page_faults(share: int = 0, shares: int = 1) -> Iterator[Finding]:
     """
     for entry in catalogue.load().outputs[share::shares]:
         try:
-            record = saving.read_json(f"{answers.base(entry)}.json")
-            if not record:
+            answer = answers.read_answer(entry)
+            if not answer:
                 continue
-            answer = answers.Answer(entry, record)
             page = {f"{answer.base}.md": answers.markdown(answer).encode()}
         except ValueError as error:  # a page alone: the others are looked at
             yield Finding(f"{answers.base(entry)}.md", f"cannot be made: {error}")

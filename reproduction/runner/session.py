@@ -452,7 +452,13 @@ class Session:
             return []
         executed = job.target.with_name(f"{job.name}.ipynb")
         source = job.source.read_text(encoding="utf-8")
-        shown_now = committed.with_outputs(source, executed.read_text(encoding="utf-8"))
+        try:
+            shown_now = committed.with_outputs(
+                source, executed.read_text(encoding="utf-8")
+            )
+        except ValueError:  # somebody saved the notebook while it ran
+            self._show.say(f"{job.name}: its notebook was edited meanwhile: run again")
+            return []
         if shown_now != source:
             files.write_text(job.source, shown_now)
         return [name]
