@@ -10,9 +10,8 @@ import base64
 import functools
 import hashlib
 import html
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,12 +91,8 @@ _DROPPED = re.compile(
     r"<(style|script|head|template|iframe|object)\b.*?(</\1\s*>|\Z)",
     re.DOTALL | re.IGNORECASE,
 )
-# What stands for a picture until the page is clean: pictures are long, and made here.
-_MARK = re.compile(r"xpicture(\d+)x")
 _HEADING = re.compile(r"<(/?)h([1-5])\b")
-# the code of a notebook is folded
-_CODE = """{% extends "basic/index.html.j2" %}{% block input %}
-<details><summary>Code</summary>{{ super() }}</details>{% endblock input %}"""
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 SITE = Path(__file__).parent / "site"
 SORTING = SITE / "tables.js"  # sorts and filters the tables of a page
 
@@ -143,11 +138,16 @@ def render(template: str, site: Path = SITE, **values: Any) -> str:
     template: its file name. site: the folder that has it.
     Raises: jinja2.UndefinedError where the template takes a value that is not given.
     """
+    return _environment(site).get_template(template).render(values)
+
+
+@functools.cache
+def _environment(site: Path) -> jinja2.Environment:
+    """What renders the templates of a folder; each is read once."""
     loader = jinja2.FileSystemLoader(site)
-    environment = jinja2.Environment(
+    return jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined
     )
-    return environment.get_template(template).render(values)
 
 
 @functools.cache
@@ -172,23 +172,11 @@ def folded(title: str, text: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
 
 
-def prose(text: str) -> str:
-    """Markdown as HTML in which nothing runs."""
-    from nbformat import v4
-
-    cell = v4.new_markdown_cell(text)
-    return notebook_body(v4.new_notebook(cells=[cell]))
-
-
 def text_body(text: str) -> str:
-    """Markdown with tables as HTML in which nothing runs.
-
-    It loads no part of what `prose` needs for a notebook.
-    """
+    """Markdown with tables as HTML in which nothing runs."""
     import mistune
 
-    body = mistune.create_markdown(escape=False, plugins=["table"])(text)
-    return str(_cleaner().clean(_DROPPED.sub("", str(body))))
+    return _cleaned(str(mistune.create_markdown(escape=False, plugins=["table"])(text)))
 
 
 def notebook_body(
@@ -200,43 +188,57 @@ def notebook_body(
     below: headings a level lower.
     pictures: where its pictures go; without it they are in the HTML.
     """
-    import nbformat
-
-    exporter, cleaner = _converters()
-    parsed = nbformat.reads(json.dumps(document), as_version=4)
-    elements: dict[str, str] = {}
-    # Of each output only HTML, plain text and pictures are left. A picture becomes a
-    # mark, which stays as it is while the page is cleaned.
-    for cell in parsed.cells:
-        for output in cell.outputs if cell.cell_type == "code" else ():
-            data = output.get("data", {})
-            if "image/png" in data:
-                about = output.metadata.get("image/png", {})
-                alt = about.get("alt") or data.get("text/plain", "")
-                mark = f"xpicture{len(elements)}x"
-                png = data["image/png"]
-                elements[mark] = picture(png, alt, about.get("width"), pictures)
-                data["text/html"] = mark
-            for mime in list(data):
-                if mime not in ("text/html", "text/plain"):
-                    del data[mime]
-    body, _ = exporter.from_notebook_node(parsed)
-    body = cleaner.clean(_DROPPED.sub("", body))
+    parts = []
+    for cell in document["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code":
+            parts.append(_code(source))
+            parts += [_shown(output, pictures) for output in cell["outputs"]]
+        else:
+            parts.append(text_body(source))
+    body = "\n".join(f'<div class="cell">{part}</div>' for part in parts)
     if below:
         body = _HEADING.sub(lambda match: f"<{match[1]}h{int(match[2]) + 1}", body)
-    return _MARK.sub(lambda match: elements.get(match[0], match[0]), body)
+    return body
 
 
-@functools.cache
-def _converters() -> tuple[Any, Any]:
-    """What makes HTML of a notebook, and what cleans it: made once, as each page is
-    made of several notebooks.
-    """
-    from nbconvert import HTMLExporter
+def _code(source: str) -> str:
+    """A cell's code, folded; empty where there is none."""
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import PythonLexer
 
-    exporter = HTMLExporter(template_name="basic", exclude_anchor_links=True)
-    exporter.raw_template = _CODE
-    return exporter, _cleaner()
+    if not source:
+        return ""
+    code = highlight(source, PythonLexer(), HtmlFormatter())
+    return f"<details><summary>Code</summary>{code}</details>"
+
+
+def _shown(output: Mapping[str, Any], pictures: Pictures | None) -> str:
+    """An output: its picture, else its HTML, else its plain text."""
+    if output["output_type"] == "stream":
+        return _plain(output["text"])
+    if output["output_type"] == "error":
+        return _plain("\n".join(output["traceback"]))
+    data = output["data"]
+    if "image/png" in data:
+        about = output["metadata"].get("image/png", {})
+        alt = about.get("alt") or "".join(data.get("text/plain", ""))
+        return picture(data["image/png"], alt, about.get("width"), pictures)
+    if "text/html" in data:
+        return f'<div class="output">{_cleaned("".join(data["text/html"]))}</div>'
+    return _plain(data.get("text/plain", ""))
+
+
+def _plain(text: str | Sequence[str]) -> str:
+    """Text of a terminal as an element, without its colours."""
+    uncoloured = _COLOUR.sub("", "".join(text))
+    return f'<div class="output"><pre>{html.escape(uncoloured)}</pre></div>'
+
+
+def _cleaned(markup: str) -> str:
+    """HTML without all that runs or fetches."""
+    return str(_cleaner().clean(_DROPPED.sub("", markup)))
 
 
 @functools.cache
@@ -266,18 +268,21 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def picture(
-    png: str | bytes, alt: str, width: Any = None, pictures: Pictures | None = None
+    png: str | bytes | Sequence[str],
+    alt: str,
+    width: Any = None,
+    pictures: Pictures | None = None,
 ) -> str:
     """A PNG as an element; words in its place where it is none.
 
-    png: its bytes, or base64 of them.
+    png: its bytes, or base64 of them in one text or in lines.
     alt: what is said to those who do not see it.
     width: in pixels; what is no whole number is passed over.
     pictures: where it is put; without it the picture is within the page itself.
     """
-    if isinstance(png, str):
+    if not isinstance(png, bytes):
         try:
-            png = base64.b64decode("".join(png.split()), validate=True)
+            png = base64.b64decode("".join("".join(png).split()), validate=True)
         except ValueError:
             png = b""
     if not png.startswith(_PNG):

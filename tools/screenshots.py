@@ -7,11 +7,11 @@ in JupyterLab.
 
 Needs Chromium and a report (`make report`); the pictures go to
 results/report/screenshots or to --folder. It exits with 1 where something is wrong.
-Checked of every page: the answer begins
-within the first 300 pixels and the first table within 900, nothing is wider than its
-window, nothing is asked of the network, and no
-fault that a screen reader's user would meet (with --axe, the file of axe-core, its
-serious and critical ones too). Of a notebook: nothing leaves, opening changes nothing.
+Checked of every page: the answer begins within the first 300 pixels and the first table
+within 900, nothing is wider than its window or a phone's, nothing is asked of the
+network, and no fault that a screen reader's user would meet (with --axe, the file of
+axe-core, its serious and critical ones too). Of a notebook: nothing leaves, opening
+changes nothing.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ ROOT = Path(__file__).parent.parent
 # the window, in pixels
 WIDTH = 1280
 HEIGHT = 900
+PHONE = (390, 844)
 ANSWER = 300  # the pixels within which a page's answer begins
 # the report's pages that are looked at, by their places below the site
 PAGES = (
@@ -190,13 +191,17 @@ class Tab:
         self.asked: list[str] = []
         for name in ("Page", "Network", "Runtime"):
             self.do(f"{name}.enable")
-        size = {
-            "width": WIDTH,
-            "height": HEIGHT,
-            "deviceScaleFactor": 1,
-            "mobile": False,
-        }
-        self.do("Emulation.setDeviceMetricsOverride", **size)
+        self.resize(WIDTH, HEIGHT)
+
+    def resize(self, width: int, height: int, mobile: bool = False) -> None:
+        """Give the page a window of so many pixels, or a phone's screen."""
+        size = {"width": width, "height": height}
+        self.do(
+            "Emulation.setDeviceMetricsOverride",
+            **size,
+            deviceScaleFactor=1,
+            mobile=mobile,
+        )
 
     def do(self, method: str, **parameters: Any) -> dict[str, Any]:
         """A command's answer. What the page asks of the network meanwhile is kept in
@@ -341,6 +346,11 @@ def report(
         if axe:
             tab.value(axe)
             faults += tab.value(AXE)
+        tab.resize(*PHONE, mobile=True)
+        tab.picture(folder / f"phone_{name.replace('/', '_')}.png")
+        if tab.value("document.documentElement.scrollWidth") > PHONE[0]:
+            faults.append("wider than a phone")
+        tab.resize(WIDTH, HEIGHT)
         yield from (f"{name}: {fault}" for fault in faults)
 
 

@@ -241,9 +241,9 @@ def report(
     """Write the results as a static site: scoreboard, papers, every notebook with its
     outputs, a page that searches all of them.
 
-    Nothing is run. Notebooks that `nlgeval run` executed in this checkout are shown
-    with their outputs, the others with their source and the saved result. The pages
-    need no server and no network, and can be copied anywhere.
+    Nothing is run. Notebooks that `nlgeval run` executed, here or before they were
+    committed, are shown with their outputs, the others with their source and the saved
+    result. The pages need no server and no network, and can be copied anywhere.
 
     \b
     Examples:
@@ -256,8 +256,7 @@ def report(
     site = pages.build(Path(output) if output else None, mode, judgments)
     executed = len(site.pages) - len(site.unrun)
     typer.echo(
-        f"{len(site.pages)} pages, {executed} of them run in this checkout: "
-        f"{shown(site.index)}"
+        f"{len(site.pages)} pages, {executed} of them with outputs: {shown(site.index)}"
     )
 
 

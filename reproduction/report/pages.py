@@ -332,6 +332,8 @@ def _index(board: pd.DataFrame, kinds: pd.DataFrame, **values: Any) -> str:
     return web.render(
         "index.html",
         site=SITE,
+        findings=scoreboard.findings(),
+        replication=f"{META}/{scoreboard.REPLICATION}.html",
         headline=scoreboard.own_headline(kinds),
         evidence=scoreboard.evidence(kinds),
         reading=scoreboard.READING,
