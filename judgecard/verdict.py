@@ -2,16 +2,19 @@
 the words that follow from them.
 
 A rule is about an aspect or a set. `fails` names a fault, `unproven` what the data
-cannot tell; both forbid praise. `limits` is said beside the praise, and `praises` needs
-an interval that is clear of zero or chance.
+cannot tell; both forbid praise, and a fault is said before what is unproven. `limits`
+is said beside the praise, and `praises` needs an interval that is clear of zero or
+chance.
 """
 
 from __future__ import annotations
 
 import csv
 import functools
+import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,8 @@ from judgecard import conditions
 
 Finding = dict[str, str]
 Numbers = Mapping[str, Any]
-FORBID = ("fails", "unproven")
+FAILS = "fails"
+UNPROVEN = "unproven"
 CLEAR = 0.05  # p, corrected, from which another judge is said to be better
 NOTHING = "nothing measured here supports using it"
 # The level of the coefficient that each rule of praise reads.
@@ -32,10 +36,11 @@ _LEVELS = {
 
 @functools.cache
 def rules() -> tuple[dict[str, str], ...]:
-    """The rules in their order: `rule, of, kind, when, words`.
+    """The rules in their order: `rule, of, kind, when, words, more`.
 
     `of` is "set" or "aspect"; `kind` is "fails", "unproven", "limits" or "praises";
-    `when` is a condition; `words` go into the verdict where it holds.
+    `when` is a condition; `words` go into the verdict where it holds; `more` is what
+    would have to be more where it is unproven: systems, inputs, outputs or pairs.
     """
     path = Path(__file__).with_name("rules.csv")
     with path.open(encoding="utf-8", newline="") as handle:
@@ -88,52 +93,100 @@ def sentence(sets: Numbers, listed: list[Finding]) -> str:
 
 
 def _clauses(numbers: Numbers, of_set: list[Finding]) -> list[str]:
-    """What is said of a set: faults of the whole set or praise, then faults by aspect,
-    then limits.
+    """What is said of a set: faults of the whole set, or praise and faults by aspect;
+    then what cannot be told, then limits.
 
     numbers: of the set.
     of_set: the rules that hold for it.
     """
-    faults = []
-    for finding in of_set:
-        if finding["kind"] in FORBID and not finding["aspect"]:
-            faults.append(finding["words"])
-    failing = _first_faults(of_set)
+    faults = _of_the_set(of_set, FAILS)
     if faults:
-        clauses = [f"do not use it: {', and '.join(faults)}"]
-    elif numbers["kind"] == "pairs":
+        words = ", and ".join(fault["words"] for fault in faults)
+        return [f"do not use it: {words}", *_limits(of_set, ())]
+    failing = _first_by_aspect(of_set, FAILS)
+    untold = _first_by_aspect(of_set, UNPROVEN)
+    untold = {aspect: untold[aspect] for aspect in untold if aspect not in failing}
+    untold_of_set = _of_the_set(of_set, UNPROVEN)
+    unpraised = {*failing, *untold}
+    clauses = []
+    if numbers["kind"] != "pairs":
+        clauses = _praise(numbers, of_set, unpraised)
+    elif not untold_of_set:
         clauses = _praise_of_pairs(numbers, of_set)
-    else:
-        clauses = _praise(numbers, of_set, failing)
-    if not clauses and not failing:
+    if not clauses and not unpraised and not untold_of_set:
         clauses = [NOTHING]
-    # aspects that fail by the same words share a clause
-    aspects_by_fault = defaultdict(list)
-    for aspect, words in failing.items():
-        aspects_by_fault[words].append(aspect)
-    for words, aspects in aspects_by_fault.items():
+    # Aspects of which the same is said share a clause.
+    for words, aspects in _by_words(failing):
         clauses.append(f"do not use it for {_joined(aspects)}: {words}")
-    return clauses + _limits(of_set, failing)
+    for finding in untold_of_set:
+        needed = _needed(finding, numbers, numbers)
+        clauses.append(f"these data cannot tell whether {finding['words']}{needed}")
+    for words, aspects in _by_words(untold):
+        parts = []
+        for aspect in aspects:
+            measured = numbers["aspects"][aspect]
+            parts.append(aspect + _needed(untold[aspect], measured, numbers))
+        clauses.append(f"for {_joined(parts)} these data cannot tell whether {words}")
+    return clauses + _limits(of_set, unpraised)
 
 
-def _first_faults(of_set: list[Finding]) -> dict[str, str]:
-    """Aspect -> the words of the first rule by which it fails."""
-    failing: dict[str, str] = {}
+def _of_the_set(of_set: list[Finding], kind: str) -> list[Finding]:
+    """The rules of a kind that hold for the whole set."""
+    return [
+        finding
+        for finding in of_set
+        if finding["kind"] == kind and not finding["aspect"]
+    ]
+
+
+def _first_by_aspect(of_set: list[Finding], kind: str) -> dict[str, Finding]:
+    """Aspect -> the first rule of a kind that holds for it."""
+    first: dict[str, Finding] = {}
     for finding in of_set:
-        if finding["kind"] in FORBID and finding["aspect"]:
-            failing.setdefault(finding["aspect"], finding["words"])
-    return failing
+        if finding["kind"] == kind and finding["aspect"]:
+            first.setdefault(finding["aspect"], finding)
+    return first
 
 
-def _limits(of_set: list[Finding], failing: Mapping[str, str]) -> list[str]:
+def _by_words(by_aspect: Mapping[str, Finding]) -> list[tuple[str, list[str]]]:
+    """What is said, with the aspects of which it is said."""
+    aspects: dict[str, list[str]] = defaultdict(list)
+    for aspect, finding in by_aspect.items():
+        aspects[finding["words"]].append(aspect)
+    return list(aspects.items())
+
+
+def _needed(finding: Finding, measured: Numbers, numbers: Numbers) -> str:
+    """About how many systems, inputs, outputs or pairs would tell, in brackets; "" where
+    more of them would not.
+
+    An interval's half width shrinks with the root of their number, if all else stays.
+
+    measured: what the rule is about, an aspect or the set. numbers: of the set.
+    """
+    n = numbers.get(finding["more"])
+    if not n:
+        return ""
+    condition = conditions.Condition.read(finding["when"].partition(" and ")[0])
+    bar = condition.number
+    low = condition.value(measured)
+    cell = condition.path.rpartition(".")[0]
+    value = replace(condition, path=cell).value(measured)
+    if value <= bar:
+        return ""
+    needed = math.ceil(n * ((value - low) / (value - bar)) ** 2)
+    return f" (about {needed:,} {finding['more']} instead of {n:,} would tell)"
+
+
+def _limits(of_set: list[Finding], unpraised: Collection[str]) -> list[str]:
     """What is said beside the praise, with the aspects that it is about.
 
-    failing: aspects that fail already; their limits are not named.
+    unpraised: aspects that are not praised; their limits are not named.
     """
     aspects_by_limit = defaultdict(list)
     for finding in of_set:
         aspect = finding["aspect"]
-        if finding["kind"] == "limits" and aspect not in failing:
+        if finding["kind"] == "limits" and aspect not in unpraised:
             aspects_by_limit[finding["words"]].append(aspect)
     clauses = []
     for words, aspects in aspects_by_limit.items():
@@ -161,15 +214,15 @@ def _praise_of_pairs(numbers: Numbers, of_set: list[Finding]) -> list[str]:
 
 
 def _praise(
-    numbers: Numbers, of_set: list[Finding], failing: Mapping[str, str]
+    numbers: Numbers, of_set: list[Finding], unpraised: Collection[str]
 ) -> list[str]:
     """What may be said for the judge, and which judge stands above it; nothing of
-    aspects that fail.
+    aspects that are not praised.
     """
     aspects_by_rule = defaultdict(list)
     for finding in of_set:
         aspect = finding["aspect"]
-        if aspect not in failing:
+        if aspect not in unpraised:
             aspects_by_rule[finding["rule"]].append(aspect)
     clauses = []
     for rule in rules():
@@ -179,10 +232,13 @@ def _praise(
         if name not in aspects_by_rule:
             continue
         aspects = aspects_by_rule[name]
-        clause = f"it orders {rule['words']} by {_joined(aspects)} as people do"
+        clause = (
+            f"its order of {rule['words']} by {_joined(aspects)} agrees with people's "
+            "beyond chance"
+        )
         clause += _beside_raters(numbers, aspects, _LEVELS[name])
         clauses.append(clause)
-    for judge, aspects in _above(numbers, failing).items():
+    for judge, aspects in _above(numbers, unpraised).items():
         clauses.append(f"{judge} does it better in {_joined(aspects)}")
     return clauses
 
@@ -226,7 +282,7 @@ def _beside_raters(numbers: Numbers, aspects: list[str], level: str) -> str:
     return f" ({'; '.join(texts)})"
 
 
-def _above(numbers: Numbers, failing: Mapping[str, str]) -> dict[str, list[str]]:
+def _above(numbers: Numbers, unpraised: Collection[str]) -> dict[str, list[str]]:
     """The best judge above this one, by name, and the aspects where it is clearly
     better.
 
@@ -235,7 +291,7 @@ def _above(numbers: Numbers, failing: Mapping[str, str]) -> dict[str, list[str]]
     above = defaultdict(list)
     for aspect, measured in numbers["aspects"].items():
         other_judges = measured["beside"]
-        if aspect in failing or not isinstance(other_judges, list):
+        if aspect in unpraised or not isinstance(other_judges, list):
             continue
         for row in other_judges:
             if row["name"] == "this judge":

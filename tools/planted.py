@@ -168,6 +168,19 @@ def obedient(frame: pd.DataFrame) -> Script:
     return answer
 
 
+def turned(frame: pd.DataFrame) -> Script:
+    """A judge that is honest, but takes 1 for the best score.
+
+    frame: of `rated`.
+    """
+    opinion = honest(frame, 0.3, 0)
+
+    def answer(request: Any, draw: int) -> str:
+        return str(6 - int(opinion(request, draw)))
+
+    return answer
+
+
 def fickle(frame: pd.DataFrame) -> Script:
     """A judge that is honest, with much noise that differs from draw to draw.
 

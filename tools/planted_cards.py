@@ -53,6 +53,7 @@ def show_faults() -> None:
         "length": planted.length,
         "constant": planted.constant,
         "obedient": planted.obedient(drawn),
+        "turned": planted.turned(drawn),
         "fickle": planted.fickle(drawn),
     }
     for name, script in faults.items():

@@ -183,6 +183,7 @@ def test_one_aspect_of_a_set() -> None:
         ("length", "length"),
         ("constant", "constant"),
         ("obedient", "obeys"),
+        ("turned", "reversed"),
         ("fickle", "changes its mind"),
     ],
 )
@@ -191,19 +192,20 @@ def test_a_planted_fault_is_named(drawn: pd.DataFrame, name: str, rule: str) -> 
         "length": planted.length,
         "constant": planted.constant,
         "obedient": planted.obedient(drawn),
+        "turned": planted.turned(drawn),
         "fickle": planted.fickle(drawn),
     }
     made = asked(scripts[name], drawn, repeat=2, probes=True)
     assert rule in rules_of(made)
     assert "do not use it" in made.verdict
-    assert "as people do" not in made.verdict
+    assert "agrees with people" not in made.verdict
 
 
 @pytest.mark.parametrize("sd", [0.25, 0.5, 1.0, 1.5])
 def test_an_honest_judge_is_not_accused(drawn: pd.DataFrame, sd: float) -> None:
     made = asked(planted.honest(drawn, sd, seed=1), drawn, repeat=2, probes=True)
     assert rules_of(made) <= {"nearer than a constant"}
-    assert "it orders systems by overall as people do" in made.verdict
+    assert "its order of systems by overall agrees with people's" in made.verdict
 
 
 def test_every_rule_reads_numbers_that_a_card_has(demo: card.Card) -> None:
