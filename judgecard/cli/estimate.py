@@ -91,9 +91,10 @@ def estimate(options: Estimate) -> None:
     """Give each system's mean rating, where a judge scored all and people rated some.
 
     The mean is that of the ratings, moved by what the judge's scores of the other
-    outputs say (prediction-powered inference). A poor judge makes it no worse; a good
-    one is worth more labels: `worth` is how many each label counts for. What is rated
-    must have been drawn at random, by output or by input. `ranks` are those that a
+    outputs say (prediction-powered inference). A poor judge is left out; a good one is
+    worth more labels: `worth` is how many each label counts for. What is rated must
+    have been drawn at random, by output or by input, and the judge must not have seen
+    the ratings. `ranks` are those that a
     system can have, at 95 % for all systems at once; `p_adjusted` is corrected over all
     differences. Inputs of one topic count as one unit. Verdicts of 0 and 1 get pass
     rates with the judge's errors taken out, too, also for systems without any label.

@@ -304,3 +304,16 @@ def test_ratings_that_are_all_equal_leave_nothing_to_estimate(nl, tmp_path):
     got = nl("estimate", "s.csv")
     assert "60 labels; what the judge is worth cannot be said" in got.out + got.err
     assert "nan" not in got.out + got.err
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_judge_with_wild_scores_is_left_out(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(size=(3, 100))
+    ratings = np.full(quality.shape, np.nan)
+    ratings[:, :20] = quality[:, :20]
+    scores = rng.normal(size=quality.shape)
+    scores[:, 10] = 1000.0
+    made = estimate(scores, ratings)
+    assert made.worth_means >= 1
+    assert made.worth_differences >= 1
