@@ -305,7 +305,7 @@ def _verdict(
             continue  # there is none, or none of the whole
         if rule == "closing" and re.search(r"\w", body[found[-1].end() :]):
             continue
-        if any(WITHDRAWN.search(body, match.end()) for match in found):
+        if WITHDRAWN.search(body, max(match.end() for match in found)):
             reason = "what follows takes it back"
             return Choice(missing, Status.UNPARSED, reason, rule)
         verdicts = dict(meaning.get(match["x"], _TIE) for match in found)
