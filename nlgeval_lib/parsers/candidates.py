@@ -303,7 +303,7 @@ def _present(candidate: Candidate, text: str) -> None:
     core = window.rstrip(_OPENERS)
     lead = _unfilled(core)
     ends = _END_OF_NUMBER.match(text, candidate.full_end) is not None
-    if lead.endswith((":", "=", "|", "-", "->")):
+    if lead.endswith((":", "=", "-", "->")):
         below = "\n" in window[len(core) :] and lead[-1] in ":="
         if below and not _OWN_LINE.match(text, candidate.full_end):
             return  # a list below its heading

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from nlgeval_lib.parsers.text import DIGITS, WORD, number_of, places, readable, words
@@ -176,23 +176,13 @@ def _without_structure(text: str, high: float) -> str:
     """The text with JSON, tables, TeX, tags, boxes, sums and stars as plain lines."""
     if "{" in text:
         text = _json(text)
-    if "|" in text:
-        text = table_lines(text, _scores)
     if "\\" in text or "$" in text:
-        text = _TEX.sub(_bare, _TEX.sub(_bare, text))
-        text = _BOXED.sub(rf"\nfinal score: \1 {TAG}", text)
+        text = _TEX.sub(" ", text)
     if "[" in text or "<" in text:
         text = _TAG.sub(_tag, text)
     if "=" in text:
         text = _SUM.sub(functools.partial(_without_sum, high=high), text)
-    if "☆" in text:
-        text = _STAR_LINE.sub(_counted_stars, text)
     return text
-
-
-def _counted_stars(line: re.Match) -> str:
-    full = len(line[1])
-    return f"{full}/{full + len(line[2])}"
 
 
 def _one_blank(text: str) -> str:
@@ -305,72 +295,7 @@ def _scale_top(value: Any) -> str:
     return ""
 
 
-# --- tables
-Table = Callable[[list[str], list[list[str]]], list[str]]
-_SCORE_HEAD = re.compile(
-    r"(?:[a-z]+ )?(?:score|rating|grade|mark)s?\s*"
-    r"(?P<scale>[(\[][^()\[\]]*[)\]]|/ ?\d+)?"
-)
-_LETTER = re.compile(r"[^\W\d_]")
-
-
-def table_lines(text: str, to_lines: Table) -> str:
-    """The text with its markdown tables replaced by the lines that `to_lines` gives.
-
-    `to_lines` gets a table's head and rows; a table that it gives no lines for stays.
-    """
-    if "--" not in text and ":-" not in text:
-        return text
-    source = [*text.split("\n"), ""]
-    lines = []
-    start = 0
-    while start < len(source) - 1:
-        end = start + 1
-        rule = "-" in source[end] and not source[end].strip("|:- \t")
-        if "|" in source[start] and rule:
-            end = start + 2
-            while "|" in source[end]:
-                end += 1
-            rows = [_cells(row) for row in source[start + 2 : end]]
-            replaced = to_lines(_cells(source[start]), rows)
-            lines += ["", *replaced, ""] if replaced else source[start:end]
-        else:
-            lines.append(source[start])
-        start = end
-    return "\n".join(lines)
-
-
-def _cells(line: str) -> list[str]:
-    inner = line.strip().removeprefix("|").removesuffix("|")
-    return [cell.strip(" \t*_`") for cell in inner.split("|")]
-
-
-def _scores(head: list[str], rows: list[list[str]]) -> list[str]:
-    """The lines of a table of scores.
-
-    A column of scores gives a line a row; one row of scores gives a line for each name
-    in the head.
-    """
-    heads = [_SCORE_HEAD.fullmatch(name) for name in head]
-    columns = [column for column, match in enumerate(heads) if match]
-    if len(columns) == 1 and all(len(row) > columns[0] for row in rows):
-        column = columns[0]
-        score_head = heads[column]
-        scale = score_head["scale"] or "" if score_head else ""
-        lines = []
-        for row in rows:
-            named = [cell for cell in row[:column] if _LETTER.search(cell)]
-            name = named[0] if named else "score"
-            lines.append(f"{name} {scale}: {row[column]}")
-        return lines
-    single = len(rows) == 1 and len(rows[0]) == len(head)
-    if not columns and single and all(map(_LETTER.search, head[1:])):
-        pairs = zip(head, rows[0], strict=True)
-        return [f"{name}: {cell}" for name, cell in pairs if name]
-    return []
-
-
-# --- tags, TeX, markup
+# --- tags, markup
 _TAG = re.compile(
     r"""
     (?P<quote>(?<=["'])|(?<=["'][ ]))?
@@ -409,8 +334,6 @@ _SUM = re.compile(
     """,
     re.X,
 )
-_STAR_LINE = re.compile(r"(★+)(☆+)")
-_LEADERS = re.compile(r"(?<=[a-z])[ ]?\.{3,}[ ]?(?=\d)")  # "Overall ...... 4"
 _ECHOED = re.compile(
     r"(?:(?:for example|e\.g\.?|such as|format)|look like this:\n)[^\n.!?]{0,40}\Z"
 )
@@ -420,29 +343,12 @@ _BARE_QUOTE = re.compile(
     r"[^a-z]*|\W*(?:\d|(?:final |overall )?(?:score|rating|grade)\W{0,3}$).*"
 )
 _WRITES = re.compile(r"\b(?:writes?|wrote|says?|said):? \Z")
+_TEX = re.compile(r"\\(?:[a-z]+|[()\[\]])|[$}]|(?<=[a-z}]){")  # \boxed{4}, $4$
+_LEADERS = re.compile(r"(?<=[a-z])[ ]?\.{3,}[ ]?(?=\d)")  # "Overall ...... 4"
+_LETTER = re.compile(r"[^\W\d_]")
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_{1,3}|_{1,3}(?!\w)")
 _HTML = re.compile(r"</?[a-z][^<>\n]{0,60}>")
 _CHAT = re.compile(r"<\|[a-z_]{2,20}\|>")
-_TEX = re.compile(
-    r"""
-    # \textbf{Score}
-    \\(?:text|textbf|textit|mathbf|mathrm|emph)\s?\{([^{}\n]{0,200})\}
-    # $\frac{4}{5}$
-  | \$?\\[dt]?frac\s?\{(\d{1,3})\}\s?\{(\d{1,3})\}\$?
-    # $4$, $4/5$
-  | \$\s?(-?\d{1,3}(?:\.\d{1,3})?(?:\s?/\s?\d{1,3})?)\s?\$
-    # \( 4 \)
-  | \\\(\s?([^\\\n]{1,20})\\\)
-    """,
-    re.X,
-)
-_BOXED = re.compile(r"\$?\\boxed\s?\{\s?([^{}\n]{1,30})\}\$?")
-
-
-def _bare(match: re.Match) -> str:
-    if match[2]:
-        return f"{match[2]}/{match[3]}"
-    return match[1] or f" {match[4] or match[5]} "
 
 
 def _tag(match: re.Match) -> str:
@@ -513,12 +419,8 @@ def plain(text: str) -> str:
 
 
 def made_plain(text: str) -> str:
-    """Readable text without TeX and markup, for parsers of words.
-
-    What is boxed stands on a line of its own.
-    """
-    text = _TEX.sub(lambda match: match[1] or match[0], text)
-    return plain(_BOXED.sub(r"\n\1\n", text))
+    """Readable text without markup, for parsers of words."""
+    return plain(text)
 
 
 _EXAMPLE_FIRST = re.compile(r"\W*(?:an? )?(?:example|sample)\b[^\n:]{0,40}:", re.I)
@@ -560,7 +462,6 @@ _PRINTED = (
     # "(from 1 to 5)"
     ("span", "(", rf"\({_IN_BRACKETS}"),
     ("span", "[", rf"\[{_IN_BRACKETS}"),
-    ("span", "{", rf"\{{{_IN_BRACKETS}"),
     # "on a scale of 1 to 5"
     ("scale", "scale", rf"{_ON}scale{_JOINT}{_PAIR}[)\]]?"),
     ("scale", "range", rf"{_ON}range{_JOINT}{_PAIR}[)\]]?"),
@@ -581,11 +482,6 @@ _PRINTED = (
     ("after a word", "/", rf"/ ?{_TOP}{_VALUE_NEXT}"),
     # "Out of 5, I give it"
     ("opening", "out of ", rf"out of {_TOP}\s?,"),
-    # Chinese, Japanese and Korean: "full marks are 5 points", "of 5 points"
-    ("top", "满分", r"满分\s?(?:为|是|:)?\s?(?P<top>\d{1,3})\s?分"),
-    ("top", "点", r"(?P<top>\d{1,3})\s?点(?:満点中?|中)"),
-    ("top", "分", r"(?P<top>\d{1,3})\s?分(?:满分|中)"),
-    ("top", "만점", r"(?P<top>\d{1,3})\s?점 만점에?"),
 )
 _SCALES = [(kind, clue, re.compile(pattern)) for kind, clue, pattern in _PRINTED]
 _ANY = re.compile(_N)

@@ -355,6 +355,7 @@ def under(
                 candidate.present(ASPECT, "at the label")
                 doubt(candidate, body)
             candidate.strength = FINAL
+            candidate.label = ""  # all are this label's
         outcome = _decide(body, at_label, low, high, label)
         return _rated(outcome, body, low, high, label)
     words_of_label = _around(label)[0]
