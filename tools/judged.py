@@ -130,17 +130,24 @@ def main() -> int:
 
 
 def compared(model: str, judged: dict[str, list[JudgeScores]], folder: Path) -> int:
-    """Whether the completions still read as they are saved; 1 where one does not."""
+    """Whether the completions still read as they are saved; 1 where one does not, and
+    where a saved reading is not made any more.
+    """
     saved = pd.read_parquet(folder / f"{model}.parquet")
     again = saved_judges.table(judged)
     again = again[again["judge"].isin(saved["judge"])].reset_index(drop=True)
+    made = saved["judge"].isin(again["judge"])
+    gone = sorted(set(saved.loc[~made, "judge"]))
+    if gone:
+        print(f"{model}: saved, and no longer made: {', '.join(gone)}")
+    saved = saved[made].reset_index(drop=True)
     columns = ["judge", *saved_judges.KEYS, "criterion", "value", "status"]
     same = saved[columns].equals(again[columns])
     print(f"{model}: {len(again):,} scores, {'as saved' if same else 'DIFFERENT'}")
     if not same:
         merged = saved[columns].merge(again[columns], how="outer", indicator=True)
         print(merged[merged["_merge"] != "both"].head(20).to_string())
-    return int(not same)
+    return int(bool(gone) or not same)
 
 
 if __name__ == "__main__":

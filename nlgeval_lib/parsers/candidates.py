@@ -416,10 +416,6 @@ _GETS = re.compile(
     r"\W(?P<verb>ha[sd]|have|gets?|got|receive[sd]?|earn(?:s|ed)?|achieve[sd]?|holds?)"
     r"(?: (?:an?|the))?(?: [a-z]+)? \Z"
 )
-_SAY = re.compile(
-    r"\W(?:i'd say|i would say|i(?:'d| would| will|'ll)? go with|settle on"
-    r"|(?<!when )it(?:'s| is)|(?:my|the final) (?:final )?(?:answer|verdict) is)\Z"
-)
 _THIS_IS = re.compile(rf"\W{_JUDGED}(?:'s| is| was| would be)\Z")
 _OVERALL = re.compile(r"\W(?:overall|in total|all in all),?(?: i'd (?:go|say))?\Z")
 _QUALITY_IS = re.compile(
@@ -473,8 +469,8 @@ def _phrase(candidate: Candidate, text: str, lead: str, article: bool) -> None:
         candidate.present(ASPECT, "its quality is", _aspect(quality["quality"]))
     elif _OVERALL.search(sentence):
         candidate.present(FINAL, "overall")
-    elif _SAY.search(sentence) or (article and _THIS_IS.search(sentence)):
-        candidate.present(PHRASE, "say")
+    elif article and _THIS_IS.search(sentence):
+        candidate.present(PHRASE, "this is")
     if score:
         verb = _GETS.search(sentence[: score.start("noun")])
     if candidate.strength and verb and not _of_the_judge(sentence, verb):

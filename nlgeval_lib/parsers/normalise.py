@@ -191,18 +191,7 @@ def _one_blank(text: str) -> str:
 
 # --- JSON
 # the keys of a record that name it
-NAMES = (
-    "name",
-    "aspect",
-    "criterion",
-    "criteria",
-    "title",
-    "metric",
-    "dimension",
-    "label",
-    "category",
-    "attribute",
-)
+NAMES = ("name", "aspect", "criterion", "criteria", "title", "metric", "dimension")
 _SCORE_KEY = re.compile(
     r"(?:\w+[ _-]){0,3}(?:score|rating|grade|mark|stars?|value|verdict|points)s?|"
     r"overall|final|total|result"
@@ -222,7 +211,7 @@ def _json(text: str) -> str:
     before = ""
     position = 0
     for item, start, end in objects(text):
-        lines: list[tuple[str, bool]] = []
+        lines: list[str] = []
         for record in item if isinstance(item, list) else [item]:
             if isinstance(record, Record):
                 lines += _json_lines(record)
@@ -230,27 +219,22 @@ def _json(text: str) -> str:
         if lines and _EXAMPLE.search(text, max(0, start - 60), start):
             before = f"{before}{lead}quoted"
             position = end
-        elif any(valued for _, valued in lines):
-            scores = "\n".join(line for line, _ in lines)
+        elif lines:
+            scores = "\n".join(lines)
             stop = "." if lead.strip() else ""
             before = f"{before}{lead}{stop}\n{scores}\n"
             position = end
     return before + text[position:]
 
 
-def _json_lines(
-    record: Record, above: str = "", depth: int = 0
-) -> list[tuple[str, bool]]:
-    """The scores in a JSON object as lines `name: value`.
-
-    Each comes with whether it holds a value.
-    """
+def _json_lines(record: Record, above: str = "", depth: int = 0) -> list[str]:
+    """The scores in a JSON object as lines `name: value`."""
     title = above
     for naming in NAMES:
         if isinstance(record.get(naming), str):
             title = str(record[naming])
             break
-    lines: list[tuple[str, bool]] = []
+    lines: list[str] = []
     top = ""
     for key, value in record.pairs:
         name = str(key).strip().lower().replace("_", " ")
@@ -272,17 +256,15 @@ def _json_lines(
                 lines += _json_lines(item, under, depth + 1)
             else:
                 lines += _json_line(label, item, scored)
-    return [(line + top if valued else line, valued) for line, valued in lines]
+    return [line + top for line in lines]
 
 
-def _json_line(label: str, item: Any, scored: bool) -> list[tuple[str, bool]]:
+def _json_line(label: str, item: Any, scored: bool) -> list[str]:
     """The line of one JSON value under its label; none where it is no score."""
     if isinstance(item, float):
-        return [(f"{label}: {item:g}", True)]
-    if item is None and scored:
-        return [(f"{label}: null", False)]
+        return [f"{label}: {item:g}"]
     if isinstance(item, str) and (_ONLY_NUMBER.fullmatch(item) or (scored and item)):
-        return [(f"{label}: {item[:60].splitlines()[0]}", True)]
+        return [f"{label}: {item[:60].splitlines()[0]}"]
     return []
 
 
@@ -342,7 +324,6 @@ _QUOTED = re.compile(r'"([^"\n]{1,400})"')
 _BARE_QUOTE = re.compile(
     r"[^a-z]*|\W*(?:\d|(?:final |overall )?(?:score|rating|grade)\W{0,3}$).*"
 )
-_WRITES = re.compile(r"\b(?:writes?|wrote|says?|said):? \Z")
 _TEX = re.compile(r"\\(?:[a-z]+|[()\[\]])|[$}]|(?<=[a-z}]){")  # \boxed{4}, $4$
 _LEADERS = re.compile(r"(?<=[a-z])[ ]?\.{3,}[ ]?(?=\d)")  # "Overall ...... 4"
 _LETTER = re.compile(r"[^\W\d_]")
@@ -403,8 +384,7 @@ def _unquoted(match: re.Match) -> str:
     start = match.start()
     if start < 3 and not _LETTER.search(text[:start] + text[match.end() :]):
         return match.group()
-    written = _WRITES.search(text, max(0, start - 9), start)
-    if _BARE_QUOTE.fullmatch(match[1]) and not written:
+    if _BARE_QUOTE.fullmatch(match[1]):
         return match.group()
     return _ANY.sub("#", match.group())
 
@@ -464,7 +444,6 @@ _PRINTED = (
     ("span", "[", rf"\[{_IN_BRACKETS}"),
     # "on a scale of 1 to 5"
     ("scale", "scale", rf"{_ON}scale{_JOINT}{_PAIR}[)\]]?"),
-    ("scale", "range", rf"{_ON}range{_JOINT}{_PAIR}[)\]]?"),
     # "1-5 point scale"
     (
         "scale",
@@ -473,10 +452,6 @@ _PRINTED = (
     ),
     # "5-point scale"
     ("top", "scale", rf"{_POINTS}scale\b"),
-    ("top", "system", rf"{_POINTS}system\b"),
-    # "from 1 to 5"
-    ("span", "from ", rf"from {_PAIR}\b"),
-    ("span", "between ", rf"between {_PAIR}\b"),
     # "Score out of 5:", "Score / 5:"
     ("after a word", "out of ", rf"out of {_TOP}{_VALUE_NEXT}"),
     ("after a word", "/", rf"/ ?{_TOP}{_VALUE_NEXT}"),

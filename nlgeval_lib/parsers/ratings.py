@@ -35,6 +35,7 @@ from nlgeval_lib.parsers.text import (
     readable,
     shown,
     why,
+    words,
 )
 from nlgeval_lib.parsers.vetoes import RETHINKS, WITHDRAWN
 from nlgeval_lib.records import Status
@@ -215,10 +216,6 @@ def _without_rubric(pool: list[Candidate], body: str) -> list[Candidate]:
 _POINT = re.compile(r" ?[:=-] ")
 
 
-# of JSON with other numbers
-_NULL_SCORE = re.compile(r"^(?:(?:final|overall) )?(?:score|rating|grade): null$", re.M)
-
-
 def _by_standing(
     pool: list[Candidate],
     live: list[Candidate],
@@ -234,8 +231,6 @@ def _by_standing(
         if not aspect and any(not verdict.label for verdict in verdicts):
             verdicts = [verdict for verdict in verdicts if not verdict.label]
         values = {verdict.value for verdict in verdicts}
-        if aspect and _NULL_SCORE.search(body):
-            return Status.UNPARSED, "the score itself is null", "none"
         if aspect and values:
             # "4/5 ... 3/5 for style": one aspect is no more than a number of its own
             values |= {weak.value for weak in live if weak.strength <= FORM}
@@ -285,16 +280,12 @@ def _conflict(verdicts: list[Candidate], values: set[float]) -> Missing:
     return Status.UNPARSED, reason, "conflict"
 
 
-_GOES_ON = re.compile(r"\b(?:but|however|nevertheless|still|though|if|so|yet|based)\b")
-
-
 def _settled(best: Candidate, body: str) -> Candidate | Missing:
     """The verdict, unless the text declines to give one, or takes it back."""
-    if best.strength < PHRASE and best.start > 12:
-        declined = DECLINED.search(f" {body[: min(best.start, 200)]}")
-        if declined and not _GOES_ON.search(body, declined.end() - 1, best.start):
-            reason = "the judge declined or says that it cannot rate"
-            return Status.REFUSED, reason, "silence"
+    before = body[: min(best.start, 200)] if best.start > 12 else ""
+    if best.strength < PHRASE and DECLINED.search(f" {before}"):
+        reason = "the judge declined or says that it cannot rate"
+        return Status.REFUSED, reason, "silence"
     if WITHDRAWN.search(body, best.end) or RETHINKS.search(body, best.end):
         reason = f"what follows takes {shown(best.value)} back"
         return Status.UNPARSED, reason, "conflict"
@@ -308,31 +299,10 @@ _SECTION = re.compile(
     r"(?::|-(?=\s)|(?=\n|\Z))"
 )
 # words of a heading that stays inside the section of an aspect
-_INNER = frozenset(
-    [
-        "score",
-        "rating",
-        "grade",
-        "reason",
-        "reasons",
-        "reasoning",
-        "explanation",
-        "rationale",
-        "justification",
-        "analysis",
-        "comment",
-        "comments",
-        "feedback",
-        "evidence",
-        "final",
-        "overall",
-        "answer",
-        "response",
-        "evaluation",
-        "example",
-        "output",
-        "steps",
-    ]
+_INNER = words(
+    "score rating grade reason reasons reasoning explanation rationale justification "
+    "analysis comment comments feedback evidence final overall answer response "
+    "evaluation example output steps"
 )
 
 
