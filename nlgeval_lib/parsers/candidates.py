@@ -14,6 +14,7 @@ from nlgeval_lib.parsers.text import DIGITS, WORD, number_of, places, words
 ALONE, FORM, ASPECT, PHRASE, LABEL, FINAL = range(1, 7)
 CUT = "the text ends in the middle of the score"
 RESCALED = "the score is given on another scale"
+SOMETHING_ELSE = "the label names something else"
 # of a text with more numbers the first and the last are read: time stays bounded
 READ_AT_EACH_END = 400
 
@@ -342,7 +343,8 @@ def _label(candidate: Candidate, text: str, core: str, ends: bool) -> None:
     if len(label_words) > 1 and label_words[-1] == "a":
         asked.append("a")  # "Score A", "Response A"
     if not _NEVER.isdisjoint(label_words):
-        candidate.spoil("the label names something else")
+        candidate.spoil(SOMETHING_ELSE)
+        candidate.label = " ".join(label_words)
     elif not label_words or len(label_words) > 12:
         if ends and line_start and not name and _LINE_RIGHT.match(text, candidate.end):
             candidate.present(ALONE, "alone")

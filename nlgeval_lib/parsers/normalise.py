@@ -1,6 +1,6 @@
 """The first stage: a judge's text becomes plain lines, without the scale itself.
 
-JSON, tables, tags and TeX become lines `name: value`.
+JSON and tags become lines `name: value`.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def normalised(content: str, low: float, high: float) -> str:
     The scale itself is taken out, and so are the digits of quoted remarks.
     """
     text = without_example(readable(content)).lower()
-    text = _without_structure(text, high)
+    text = _without_structure(text)
     text = plain(text)
     if "..." in text:
         text = _LEADERS.sub(": ", text)
@@ -172,16 +172,14 @@ def normalised(content: str, low: float, high: float) -> str:
     return _one_blank(without_scale(text, low, high)) if places(text) else text
 
 
-def _without_structure(text: str, high: float) -> str:
-    """The text with JSON, tables, TeX, tags, boxes, sums and stars as plain lines."""
+def _without_structure(text: str) -> str:
+    """The text with JSON and tags as plain lines, without the commands of TeX."""
     if "{" in text:
         text = _json(text)
     if "\\" in text or "$" in text:
         text = _TEX.sub(" ", text)
     if "[" in text or "<" in text:
         text = _TAG.sub(_tag, text)
-    if "=" in text:
-        text = _SUM.sub(functools.partial(_without_sum, high=high), text)
     return text
 
 
@@ -302,20 +300,6 @@ _PLAIN_TAGS = words(
     "strong span div code pre mark big small del ins sub sup font center body html "
     "label"
 )
-_SUM = re.compile(
-    r"""
-    # "Score: ", "(Total) = ", or where a number or a bracket begins
-    (?P<label>
-        \b(?:score|rating|grade|overall|total)[a-z *()"]{0,20}[:=][ *]{0,5}
-      | (?<![\w./)-])(?=[\d(])
-    )
-    # "(4 + 3 + 5) / 3 ="
-    (?P<sum>[\d(](?:\((?:minus|plus|for|-)[^()\n]{0,40}\)|[\d .,+*/x×÷()-]){2,80}+=)
-    [ *]{0,5}
-    (?=\d{1,3}(?:\.\d+)?(?![\d%/]))
-    """,
-    re.X,
-)
 _ECHOED = re.compile(
     r"(?:(?:for example|e\.g\.?|such as|format)|look like this:\n)[^\n.!?]{0,40}\Z"
 )
@@ -359,20 +343,6 @@ def _tag(match: re.Match) -> str:
     if re.search(r"\d|^\s*[a-z-]+\s*$", inner):
         return f"\nfinal score: {inner.strip()} {TAG}"
     return match.group()
-
-
-def _without_sum(match: re.Match, high: float) -> str:
-    """`Score: (4 + 3 + 5) / 3 = 4` is `Score: 4`.
-
-    `Score: 4/5 = .8` stays, unless the scale ends at 1: then it can only be a share.
-    """
-    signs = re.findall(r"[+*x×÷)/-]", match["sum"])
-    if match["label"]:
-        no_sum = set() if high == 1 else {"/"}
-        worked = bool(set(signs) - no_sum)
-    else:
-        worked = len(signs) > (high != 1)
-    return f"{match['label']} " if worked else match.group()
 
 
 def _unquoted(match: re.Match) -> str:

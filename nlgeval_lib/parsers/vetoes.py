@@ -200,7 +200,7 @@ _AFTER = {
         r"|should be |(?:would|should|must) (?:require|need|mean|be given|have|show))"
     ),
     "a bound": (
-        r" (?:or (?:higher|lower|above|below|more|less|better|worse|so)"
+        r" \(?(?:or (?:higher|lower|above|below|more|less|better|worse|so)"
         r"|and (?:above|up|higher|over)|plus|minus)\b|, (?:minus|less) |-ish\b"
     ),
     "a deduction": (
