@@ -369,8 +369,8 @@ def plain(text: str) -> str:
 
 
 def made_plain(text: str) -> str:
-    """Readable text without markup, for parsers of words."""
-    return plain(text)
+    """Readable text without markup and TeX, for parsers of words."""
+    return plain(_TEX.sub(" ", text) if "\\" in text or "$" in text else text)
 
 
 _EXAMPLE_FIRST = re.compile(r"\W*(?:an? )?(?:example|sample)\b[^\n:]{0,40}:", re.I)
