@@ -23,7 +23,8 @@ _NOUN = (
 _LABEL = (
     r"(?:(?:final\s|overall\s)?(?:verdict|winner|preference|result|decision|conclusion"
     r"|judge?ment|selection|score|rating|grade|answer|choice|option|category|evaluation"
-    r"|assessment|better|best|preferred|final)(?:[\s_](?:response|one|output|assistant|model"
+    r"|assessment|better|best|preferred|final)"
+    r"(?:[\s_](?:response|one|output|assistant|model"
     r"|summary))?)"
 )
 _HEDGES = (
@@ -36,16 +37,18 @@ _FORMS = {
     "tag": [r"\[\[{X}\s?\]\]", r"\[(?:result|verdict)\]\s{0,9}:?{X}"],
     "pair": [],
     "label": [
-        rf"\b{_LABEL}[\"'\s]{{0,9}}(?:(?:[:=]|->|\b(?:is|should be|would be)\b)\s?){{1,2}}"
+        rf"\b{_LABEL}[\"'\s]{{0,9}}"
+        r"(?:(?:[:=]|->|\b(?:is|should be|would be)\b)\s?){1,2}"
         r"(?:therefore\s)?{X}"
     ],
     "phrase": [
         r"\bi(?:\s(?:would|will)|'d|'ll)?\s(?:prefer|choose|pick|select|say|go with"
         r"|rate it(?: as)?){X}",
         r"\bchang(?:e|ing)\s(?:my|the)\s[a-z]+\sto{X}",
-        rf"{{O}}\s{{1,3}}(?:is|seems)\s{_HEDGES}(?:better|best|correct|superior|stronger"
-        r"|preferable|preferred|winner|choice)\b",
-        rf"{{O}}\s{{1,3}}(?:outperforms|beats|wins|(?:does|gives|provides|is)\s{_HEDGES}"
+        rf"{{O}}\s{{1,3}}(?:is|seems)\s{_HEDGES}"
+        r"(?:better|best|correct|superior|stronger|preferable|preferred|winner|choice)\b",
+        r"{O}\s{1,3}(?:outperforms|beats|wins"
+        rf"|(?:does|gives|provides|is)\s{_HEDGES}"
         r"(?:better|best|superior)\s(?:job|response|answer|output|summary|one))\b",
     ],
     "alone": [
@@ -53,7 +56,8 @@ _FORMS = {
         r"^[^\w\n+]{0,20}{X}[^\w+]*\Z",
     ],
     "closing": [
-        r"(?:[:?]|->|[.!]\s(?:so|but),?)[^\w\n+]{1,9}{X}(?=[^\w\n]{0,9}(?:\n|\Z|[.;]\s))"
+        r"(?:[:?]|->|[.!]\s(?:so|but),?)[^\w\n+]{1,9}{X}"
+        r"(?=[^\w\n]{0,9}(?:\n|\Z|[.;]\s))"
     ],
 }
 # of two responses: "[[A>>B]]", and what makes them equal
@@ -80,8 +84,9 @@ _DENIED = re.compile(
     r"|\bor\W{0,4}\Z|\b(?:sa(?:id|ys?)|wrote|writes?|claims?)\W{0,3}\"\W?\Z"
 )
 _IF = re.compile(
-    r"(?<!even )\b(?:(?:if|unless|whether|when)\b(?! i had\b)|initially|at first|suppose"
-    r"|about to|i'd have|in that case|first (?:impression|thought|instinct)|(?:in terms of|regarding|as for)\b)"
+    r"(?<!even )\b(?:(?:if|unless|whether|when)\b(?! i had\b)|initially|at first"
+    r"|suppose|about to|i'd have|in that case|first (?:impression|thought|instinct)"
+    r"|(?:in terms of|regarding|as for)\b)"
 )
 _CONDITION = re.compile(r"[\s\"'\])>*.,]{0,5}(?:if|provided|when|unless|or)\b")
 # a verdict in one respect is none of the whole: "A is better in style"

@@ -74,8 +74,9 @@ _NO_ERRORS = re.compile(
 _RESERVE = re.compile(
     r"\b(?:but|however|except|although|though|major|minor|some|one|few|if|unless|not"
     r"|never|almost|nearly|doubt\w*|unsure|false|say\w*|claim\w*|whether|source"
-    r"|reference|original|evidence|proof|guarantee|improv\w+|better|wish|errors? (?:in|of|with|regarding|related)"
-    r"(?! (?:the|this|your) (?:model|output|translation|text|summary|response)| a total))\b"
+    r"|reference|original|evidence|proof|guarantee|improv\w+|better|wish"
+    r"|errors? (?:in|of|with|regarding|related)(?! a total)"
+    r"(?! (?:the|this|your) (?:model|output|translation|text|summary|response)))\b"
     r"|n't\b(?! contain)",
     re.I,
 )
@@ -363,7 +364,7 @@ def _entries(item: Any) -> Iterator[ErrorItem | None]:
 
 
 def _says_none(item: Any) -> bool:
-    """Whether JSON says that there are no errors: {"errors": []}, {"errors": "none"}."""
+    """Whether JSON says that there are no errors: {"errors": []}."""
     if not isinstance(item, Record) or "errors" not in item:
         return False
     counted = any(isinstance(value, float) and value for value in item.values())

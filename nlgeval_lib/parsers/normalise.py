@@ -418,7 +418,8 @@ _PRINTED = (
     (
         "scale",
         "scale",
-        rf"(?<![\w.]){_PAIR}(?:[ -](?:point|likert|rating|star|score)){{0,3}}[ -]scale\b",
+        rf"(?<![\w.]){_PAIR}(?:[ -](?:point|likert|rating|star|score)){{0,3}}"
+        r"[ -]scale\b",
     ),
     # "5-point scale"
     ("top", "scale", rf"{_POINTS}scale\b"),
