@@ -277,8 +277,8 @@ def _read(
 
 def _in_json(text: str, meaning: Meaning) -> list[str]:
     """The options that the JSON of a text states: {"winner": "A"}, {"pass": true}."""
-    labelled = []
-    others = []
+    labelled: list[str] = []
+    others: list[str] = []
     for item, _, _ in objects(text) if "{" in text else ():
         for key, value in item.pairs if isinstance(item, Record) else ():
             name = str(value).lower().strip(" []").removeprefix("response ")
