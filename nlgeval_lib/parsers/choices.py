@@ -52,7 +52,7 @@ _FORMS = {
         r"(?:better|best|superior)\s(?:job|response|answer|output|summary|one))\b",
     ],
     "alone": [
-        r"\A[^\w+]*{X}(?=[\"')\]]{0,3}\s{0,3}(?:[.,;!)-](?:\s|\Z)|\n|\Z)){E}",
+        r"\A[^\w+]*{X}(?=[\"')\]]{0,3}\s{0,3}(?:[.,;!-](?:\s|\Z)|\n|\Z)){E}",
         r"^[^\w\n+]{0,20}{X}[^\w+]*\Z",
     ],
     "closing": [
@@ -300,21 +300,21 @@ def _verdict(
         return _chosen(verdicts, "json", "", missing)
     body = answer.lower()
     for rule, patterns in _forms(tuple(meaning), meaning is _TWO).items():
-        found = []
+        standing = []
         for pattern in patterns:
             matches = list(pattern.finditer(body))
             for match in matches[:100] + matches[100:][-100:]:
                 if _is_written(match, answer) and _stands(match, rule):
-                    found.append(match)
-        if all(_RESPECT.match(body, match.end()) for match in found):
+                    standing.append(match)
+        if all(_RESPECT.match(body, match.end()) for match in standing):
             continue  # there is none, or none of the whole
-        if rule == "closing" and re.search(r"\w", body[found[-1].end() :]):
+        if rule == "closing" and re.search(r"\w", body[standing[-1].end() :]):
             continue
-        if WITHDRAWN.search(body, max(match.end() for match in found)):
+        if WITHDRAWN.search(body, max(match.end() for match in standing)):
             reason = "what follows takes it back"
             return Choice(missing, Status.UNPARSED, reason, rule)
-        verdicts = dict(meaning.get(match["x"], _TIE) for match in found)
-        return _chosen(verdicts, rule, found[-1].group().strip(), missing)
+        verdicts = dict(meaning.get(match["x"], _TIE) for match in standing)
+        return _chosen(verdicts, rule, standing[-1].group().strip(), missing)
     return None
 
 
@@ -330,8 +330,13 @@ def _chosen(
 
 
 def _is_written(match: re.Match, answer: str) -> bool:
-    """Whether a letter in prose is an option and no article: "A", not "a"."""
+    """Whether a letter in prose is an option and no article: "A", not "a".
+
+    "The answer is correct" is said of the judged answer.
+    """
     start, end = match.span("x")
+    if match["x"] in ("correct", "incorrect") and " is " in match.group():
+        return False
     article = answer[start:end] == "a" and match.end() < len(answer)
     return not article or answer[start - 1 : start] in ("(", "[")
 

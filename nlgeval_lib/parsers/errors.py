@@ -357,9 +357,9 @@ def _entries(item: Any) -> Iterator[ErrorItem | None]:
         if fields and not inner:
             yield from _errors(fields)
         for value in inner:
-            found = list(_entries(value))
-            yield from found
-            if any(found) and isinstance(value, list) and len(found) < len(value):
+            errors = list(_entries(value))
+            yield from errors
+            if any(errors) and isinstance(value, list) and len(errors) < len(value):
                 yield None
 
 

@@ -144,9 +144,9 @@ def _listed(text: str | None, parser: str, nested: bool) -> CriteriaList:
         rule, entries = "commas", _between_commas(body)
     if not entries:
         return CriteriaList(None, status, reason, "none")
-    found = _tree(_without_title(entries)) if nested else list(_leaves(_tree(entries)))
-    unique = _once(found)
-    duplicates = len(found) - len(unique)
+    listed = _tree(_without_title(entries)) if nested else list(_leaves(_tree(entries)))
+    unique = _once(listed)
+    duplicates = len(listed) - len(unique)
     truncated = status is Status.TRUNCATED
     return CriteriaList(unique, Status.OK, "", rule, duplicates, truncated)
 
@@ -388,11 +388,11 @@ def _of_json(item: Any, level: int) -> Iterator[Entry]:
             name, _, definition = value.partition(":")
             name = _name(name)
         elif isinstance(value, Record):
-            own = _first_text(value, NAMES)
+            own_name = _first_text(value, NAMES)
             definition = _first_text(value, _DEFINITIONS)
-            name = _name(own) or name
+            name = _name(own_name) or name
             inner = [part for part in value.values() if isinstance(part, list | Record)]
-            children = (inner or [[]])[0] if own or definition else value
+            children = (inner or [[]])[0] if own_name or definition else value
         elif isinstance(value, list) and isinstance(item, Record):
             children = value
         title = children and len(pairs) == 1  # it only heads the whole list
