@@ -130,17 +130,25 @@ def main() -> int:
 
 
 def compared(model: str, judged: dict[str, list[JudgeScores]], folder: Path) -> int:
-    """Whether the completions still read as they are saved; 1 where one does not."""
+    """Whether the completions still read as they are saved; 1 where one does not, and
+    where a saved reading is not made any more.
+    """
     saved = pd.read_parquet(folder / f"{model}.parquet")
     again = saved_judges.table(judged)
-    again = again[again["judge"].isin(saved["judge"])].reset_index(drop=True)
+    again = again[again["judge"].isin(saved["judge"])]
+    made = saved["judge"].isin(again["judge"])
+    gone = sorted(set(saved.loc[~made, "judge"]))
+    if gone:
+        print(f"{model}: saved, and no longer made: {', '.join(gone)}")
+    saved = saved[made]
     columns = ["judge", *saved_judges.KEYS, "criterion", "value", "status"]
-    same = saved[columns].equals(again[columns])
-    print(f"{model}: {len(again):,} scores, {'as saved' if same else 'DIFFERENT'}")
-    if not same:
-        merged = saved[columns].merge(again[columns], how="outer", indicator=True)
-        print(merged[merged["_merge"] != "both"].head(20).to_string())
-    return int(not same)
+    both = saved[columns].merge(again[columns], how="outer", indicator=True)
+    differing = both[both["_merge"] != "both"]
+    told = "as saved" if differing.empty else f"DIFFERENT in {len(differing):,} rows"
+    print(f"{model}: {len(again):,} scores, {told}")
+    if not differing.empty:
+        print(differing.head(20).to_string())
+    return int(bool(gone) or not differing.empty)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from nlgeval_lib.parsers.text import DIGITS, WORD, number_of, places, words
 ALONE, FORM, ASPECT, PHRASE, LABEL, FINAL = range(1, 7)
 CUT = "the text ends in the middle of the score"
 RESCALED = "the score is given on another scale"
+SOMETHING_ELSE = "the label names something else"
 # of a text with more numbers the first and the last are read: time stays bounded
 READ_AT_EACH_END = 400
 
@@ -303,7 +304,7 @@ def _present(candidate: Candidate, text: str) -> None:
     core = window.rstrip(_OPENERS)
     lead = _unfilled(core)
     ends = _END_OF_NUMBER.match(text, candidate.full_end) is not None
-    if lead.endswith((":", "=", "|", "-", "->")):
+    if lead.endswith((":", "=", "-", "->")):
         below = "\n" in window[len(core) :] and lead[-1] in ":="
         if below and not _OWN_LINE.match(text, candidate.full_end):
             return  # a list below its heading
@@ -342,7 +343,8 @@ def _label(candidate: Candidate, text: str, core: str, ends: bool) -> None:
     if len(label_words) > 1 and label_words[-1] == "a":
         asked.append("a")  # "Score A", "Response A"
     if not _NEVER.isdisjoint(label_words):
-        candidate.spoil("the label names something else")
+        candidate.spoil(SOMETHING_ELSE)
+        candidate.label = " ".join(label_words)
     elif not label_words or len(label_words) > 12:
         if ends and line_start and not name and _LINE_RIGHT.match(text, candidate.end):
             candidate.present(ALONE, "alone")
@@ -416,10 +418,6 @@ _GETS = re.compile(
     r"\W(?P<verb>ha[sd]|have|gets?|got|receive[sd]?|earn(?:s|ed)?|achieve[sd]?|holds?)"
     r"(?: (?:an?|the))?(?: [a-z]+)? \Z"
 )
-_SAY = re.compile(
-    r"\W(?:i'd say|i would say|i(?:'d| would| will|'ll)? go with|settle on"
-    r"|(?<!when )it(?:'s| is)|(?:my|the final) (?:final )?(?:answer|verdict) is)\Z"
-)
 _THIS_IS = re.compile(rf"\W{_JUDGED}(?:'s| is| was| would be)\Z")
 _OVERALL = re.compile(r"\W(?:overall|in total|all in all),?(?: i'd (?:go|say))?\Z")
 _QUALITY_IS = re.compile(
@@ -473,8 +471,8 @@ def _phrase(candidate: Candidate, text: str, lead: str, article: bool) -> None:
         candidate.present(ASPECT, "its quality is", _aspect(quality["quality"]))
     elif _OVERALL.search(sentence):
         candidate.present(FINAL, "overall")
-    elif _SAY.search(sentence) or (article and _THIS_IS.search(sentence)):
-        candidate.present(PHRASE, "say")
+    elif article and _THIS_IS.search(sentence):
+        candidate.present(PHRASE, "this is")
     if score:
         verb = _GETS.search(sentence[: score.start("noun")])
     if candidate.strength and verb and not _of_the_judge(sentence, verb):

@@ -1,19 +1,15 @@
-"""Error analyses (TIGERScore, InstructScore).
-
-Lines, tables and JSON become fields, fields become errors, and errors become a sum.
-"""
+"""Error analyses (TIGERScore, InstructScore): fields become errors, errors a sum."""
 
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from nlgeval_lib.parsers.normalise import Record, objects, table_lines
+from nlgeval_lib.parsers.normalise import Record, objects
 from nlgeval_lib.parsers.text import (
     DIGITS,
     WORD,
@@ -27,18 +23,13 @@ from nlgeval_lib.parsers.text import (
 )
 from nlgeval_lib.records import Status
 
-# --- the names of fields, and what they hold
+# what a field holds -> its names
 _KINDS = {
-    "location": "(?:error )?(?:location|span)|error text|location of (?:the )?error",
-    "aspect": "(?:error )?(?:aspect|type|category|dimension)|type of error",
-    "explanation": (
-        "(?:error )?explanation(?: (?:for|of) (?:the )?error)?|reason|description"
-    ),
-    "severity": "(?:error )?severity(?: level| of (?:the )?error)?|major/minor",
-    "reduction": (
-        "(?:score )?(?:reduction|deduction|penalty)s?|reduction of (?:the )?score"
-        "|penalty score|points deducted"
-    ),
+    "location": "(?:error )?location",
+    "aspect": "(?:error )?(?:aspect|type|category|dimension)",
+    "explanation": "(?:error )?explanation(?: for error)?|reason|description",
+    "severity": "(?:error )?severity|major/minor",
+    "reduction": "(?:score )?(?:reduction|deduction|penalty)",
 }
 _KIND = re.compile(
     "|".join(f"(?P<{kind}>{names})" for kind, names in _KINDS.items()), re.I
@@ -47,90 +38,49 @@ _NAME = "|".join(_KINDS.values()).replace(" ", "[ _]")
 # "Error location 1:", "- **Severity**:", and the heads "Error 2:", "**Error 2**", each
 # with the line end before it
 LABEL = re.compile(
-    r"\n[>*#•\- \t]{0,24}(?:\(?(?:\d{1,2}|[a-h])[.)][ \t]{0,9})?[*_]{0,3}"
+    r"\n[>*#•\- \t]{0,24}(?:\(?\d{1,2}[.)][ \t]{0,9})?[*_]{0,3}"
     rf"(?:(?P<name>{_NAME})[ \t]{{0,9}}\#?"
     r"(?P<number>\d{1,3})?[*_]{0,3}[ \t]{0,9}(?:[:：]|[-–](?=[ \t]))"
     r"|error[ \t]{0,9}\#?(?P<head>\d{1,3})[*_]{0,3}[ \t]{0,9}(?:[:.-]|$))",
     re.I | re.M,
 )
-# a label in the middle of a line, after what ends the field before it
-_INSIDE = re.compile(
-    r"(?<=\S)(?<!error)(?<!score)[ \t]{0,3}(?:[;,|][ \t]{1,3}|[ \t]{1,3})"
-    rf"(?=[*_]{{0,3}}(?:{_NAME})[ \t]?\#?\d{{0,3}}[*_]{{0,3}}[ \t]?:)",
-    re.I,
-)
-_XML = re.compile(rf"<({_NAME})>\s*([^<]*)</\1>", re.I)
 _AMOUNT = re.compile(
-    r"[\s\"'`(\[*_]*+"
-    r"(?:(?:a |an )?(?:score )?(?:reduction|deduction|penalty) of "
-    r"|(?:deduct(?:ed|s)?|minus|subtract(?:ed|s)?) )?[+-]?\s?"
-    rf"(?P<number>\.\d{{1,4}}|{DIGITS}|{WORD})"
-    r"(?P<half> and a half\b| ?½| 1/2(?![\d/]))?(?![\w%])"
-    r"(?![ \t]?(?:-|->|=>|to|or|and|/(?!\s?5(?:\.0)?(?![\d.]))|,)[ \t]?"
-    rf"(?:(?:reduced|lowered|raised|changed) to )?(?:{DIGITS}|{WORD})\b"
-    r"|[ \t]+\d)",
+    rf"[\s\"'`(\[*_+-]*(?P<number>\.\d{{1,4}}|{DIGITS}|{WORD})(?![\w%½])"
+    r"(?! ?(?:1/2|and a half)\b)"
+    r"(?! ?(?:-|->|=>|to|or|and|/(?! ?5(?![\d.]))|,)[ \t]?(?:[a-z]+ to )?"
+    rf"(?:{DIGITS}|{WORD})\b|[ \t]+\d)",
     re.I,
 )
 _SEVERITY = re.compile(r"\b(?:critical|major|minor|neutral|trivial|none)\b|\d", re.I)
-
-# --- what is said of all errors
 # TIGERScore's prompt ends here
-_ASKED = re.compile(r"valuation(?<=[Yy]our [Ee]valuation) [Oo]utput[ \t]{0,9}:")
+_ASKED = re.compile(r"your evaluation output[ \t]{0,9}:", re.I)
 _HEADER = "with a total score reduction of"
-_ANALYSES = re.compile(rf"(?m)^(?=[^\n]{{0,80}}errors?, {_HEADER})")
 _COUNT = re.compile(
-    r"\b(?:contains?|has|have|identified|found|there\s(?:is|are))\s"
-    rf"(?:a\stotal\sof\s)?(?P<count>\d{{1,4}}|no|{WORD})\serrors?\b"
-    r"|\b(?:total|number of)\serrors\s?:\s?(?P<count2>\d{1,4})",
+    r"\b(?:contains?|has|have|identified|found|there (?:is|are))\s"
+    rf"(?P<count>\d{{1,4}}|no|{WORD})\serrors?\b",
     re.I,
 )
-# in lower case, which is searched fast
 _TOTAL = re.compile(
-    r"total(?<!\wtotal)\s(?:score\s)?(?:reduction|deduction|penalty)\s?"
-    rf"(?:of|is|:|=)?\s?-?\s?({DIGITS})(?![\w%])"
+    rf"\btotal (?:score )?(?:reduction|deduction)(?: of| is|:)? ?-?({DIGITS})(?![\w%])"
 )
 _NO_ERRORS = re.compile(
-    r"(?:\b(?:no|zero|0)\s(?:apparent\s|identifiable\s|identified\s)?"
-    r"(?:error|mistake)s?\b"
-    r"|(?:\bnot|n't)\s(?:contain|have|find|identify|detect|include|see|any)"
-    r"[^.\n]{0,20}?\b(?:any\s)?(?:error|mistake)s?\b"
-    r"|\bwithout\s(?:any\s)?(?:error|mistake)s?\b|\berror-free\b"
-    r"|\bfree\s(?:of|from)\s(?:any\s)?errors?\b)"
-    # "no errors of grammar"
-    r"(?!\s(?:in|of|with|regarding|related|on)\s"
-    r"(?!(?:the|this|your)\s(?:model|output|response|summary|translation"
-    r"|text|generation|answer)|an?\s(?:total\s)?(?:score\s)?(?:reduction|total)))"
-    # "Errors: none"
-    r"|^[\s*#-]{0,9}(?:number of )?errors?(?: found| identified| detected)?"
-    r"[*\s]{0,4}[:=][*\s]{0,4}(?:none|no|zero|0)\b"
-    r"(?![.,]\d)(?=[^\w\n]{0,20}(?:\n|\Z))",
+    r"\b(?:no|zero|0)\s(?:error|mistake)s?\b|\bnot contain any (?:error|mistake)s?\b"
+    r"|\b(?:error-free|free of errors?)\b"
+    r"|^[\s*#-]{0,9}(?:number of )?errors?(?: found)?[*\s]{0,4}[:=][*\s]{0,4}"
+    r"(?:none|no|zero|0)\b(?=[^\w\n]{0,20}(?:\n|\Z))",
     re.I | re.M,
 )
-# "I am not sure that there are no errors", "The source contains no errors"
-_DENIED = re.compile(
-    r"(?:\b(?:almost|nearly|virtually|practically|next to|close to|barely)"
-    r"(?: has| have| contains?)?"
-    r"|"
-    r"(?:\b"
-    r"(?:not|no (?:evidence|proof|guarantee)|never|doubt\w*|unsure|unlikely|untrue"
-    r"|false|hardly|wish|claim\w*|say\w*|whether)"
-    r"|n't)\b[^.!?,;\n]{0,60}"
-    r"|\b(?:source|reference|original|input|instruction|prompt|question|article)"
-    r"(?: (?:text|article|sentence|output|answer|translation|summary))?\s"
-    r"(?:contains?|has|have|is|shows?))\s?\Z",
-    re.I,
-)
+# more is said of them: "no errors of grammar", "but one omission"
 _RESERVE = re.compile(
-    r"\b"
-    r"(?:but|however|except|although|though|nevertheless|major|minor|significant"
-    r"|serious|few|some|one|if|unless|improv\w+|better)\b",
+    r"\b(?:but|however|except|although|though|major|minor|some|one|few|if|unless|not"
+    r"|never|almost|nearly|doubt\w*|unsure|false|say\w*|claim\w*|whether|source"
+    r"|reference|original|evidence|proof|guarantee|improv\w+|better|wish"
+    r"|errors? (?:in|of|with|regarding|related)(?! a total)"
+    r"(?! (?:the|this|your) (?:model|output|translation|text|summary|response)))\b"
+    r"|n't\b(?! contain)",
     re.I,
 )
-_LIST_KEY = re.compile(r"errors|error[ _](?:list|analysis)", re.I)
-_COUNT_KEY = re.compile(r"(?:num|number_of|total)_errors|error_count", re.I)
-_NONE = re.compile(
-    r"\W*(?:none|no errors?)(?: (?:found|detected|identified))?\W*", re.I
-)
+_NONE = re.compile(r"\W*(?:none|no errors?)(?: found)?\W*", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,25 +151,11 @@ def error_analysis(
         return ErrorAnalysis(math.nan, Status.EMPTY, "no text", "empty")
     body = with_lines(content)
     body = _ASKED.split(body)[-1] or body
-    analyses = list(_in_json(body, weights)) if "{" in body else []
-    if not analyses:
-        parts = [body]
-        if body.count(_HEADER) > 1:
-            parts = [part for part in _ANALYSES.split(body) if _HEADER in part]
-        analyses = [_in_text(part, weights) for part in parts]
-    first = analyses[0]
-    if len({(shown(each.value), each.status) for each in analyses}) > 1:
-        reason = "several analyses that differ"
-        return ErrorAnalysis(math.nan, Status.UNPARSED, reason, first.rule)
-    return first
-
-
-# --- fields to errors, errors to a score
-@functools.lru_cache(maxsize=1024)
-def _kind(name: str) -> str:
-    """What a field of this name holds; empty for an unknown name."""
-    match = _KIND.fullmatch(re.sub(r"[\s_-]+", " ", name).strip())
-    return (match.lastgroup if match else "") or ""
+    if body.count(_HEADER) > 1:
+        reason = "several analyses"
+        return ErrorAnalysis(math.nan, Status.UNPARSED, reason, "unlisted")
+    in_json = _in_json(body, weights) if "{" in body else None
+    return in_json or _in_lines(f"\n{body}", weights)
 
 
 class Field(NamedTuple):
@@ -228,6 +164,13 @@ class Field(NamedTuple):
     kind: str
     number: str | None
     content: str
+
+
+@functools.lru_cache(maxsize=1024)
+def _kind(name: str) -> str:
+    """What a field of this name holds; empty for an unknown name."""
+    match = _KIND.fullmatch(re.sub(r"[\s_-]+", " ", name).strip())
+    return (match.lastgroup if match else "") or ""
 
 
 def _errors(fields: Iterable[Field]) -> tuple[ErrorItem, ...]:
@@ -245,22 +188,16 @@ def _errors(fields: Iterable[Field]) -> tuple[ErrorItem, ...]:
             last = None
             errors.append(error)
         error["number"] = last or number
-        if not kind:
-            error["head"] = content
-            continue
-        different = error.setdefault(kind, content) != content
-        if different and kind in ("severity", "reduction"):
-            error[kind] = ""
-    return tuple(_error(error) for error in errors if error.keys() - {"number", "head"})
+        if kind:
+            different = error.setdefault(kind, content) != content
+            if different and kind in ("severity", "reduction"):
+                error[kind] = ""
+    return tuple(_error(error) for error in errors if error.keys() - {"number"})
 
 
 def _error(contents: dict[str, Any]) -> ErrorItem:
     """The error that the contents of its fields describe."""
-    head = contents.pop("head", "")
-    number = contents.pop("number")
-    if head and contents.keys() == {"reduction"}:
-        # "Error 1: a wrong date. Score reduction: 4"
-        contents["explanation"] = head
+    number = contents.pop("number", None)
     contents["severity"] = _severity(contents.get("severity", ""))
     contents["reduction"] = _amount(contents.get("reduction", ""))
     return ErrorItem(number=int(number) if number else None, **contents)
@@ -279,22 +216,33 @@ def _severity(text: str) -> str:
 def _amount(text: str) -> float:
     """The score reduction that a text states, NaN where it states none."""
     match = _AMOUNT.match(readable(text)) if text else None
-    if match is None:
-        return math.nan
-    value = number_of(match["number"].lower())
-    if value is None or math.isinf(value):
-        return math.nan
-    return value + 0.5 if match["half"] else value
-
-
-def _weight(error: ErrorItem, weights: Mapping[str, float] | None) -> float:
-    """What an error takes from the score, NaN where that cannot be told."""
-    if weights is None:
-        return error.reduction
-    return weights.get(error.severity.lower(), math.nan)
+    value = number_of(match["number"].lower()) if match else None
+    return math.nan if value is None or math.isinf(value) else value
 
 
 Flaw = tuple[Status, str]  # why there is no score
+
+
+def _scored(
+    errors: tuple[ErrorItem, ...],
+    count: int | None,
+    total: float | None,
+    weights: Mapping[str, float] | None,
+    flaw: Flaw | None,
+) -> ErrorAnalysis:
+    """The analysis of these errors, with its sum unless it has a flaw."""
+    amounts = [error.reduction for error in errors]
+    if weights is not None:
+        amounts = [weights.get(error.severity.lower(), math.nan) for error in errors]
+    if errors and not flaw:
+        required = "score reduction" if weights is None else "severity"
+        flaw = _no_sum(errors, amounts, count, required)
+    if flaw:
+        rule = "listed" if errors else "unlisted"
+        return ErrorAnalysis(math.nan, *flaw, rule, errors, count, total)
+    rule = "listed" if errors else "no errors"
+    score = 0.0 - math.fsum(amounts)
+    return ErrorAnalysis(score, Status.OK, "", rule, errors, count, total)
 
 
 def _no_sum(
@@ -309,10 +257,7 @@ def _no_sum(
     if count is not None and len(errors) < count:
         reason = f"{count} errors are announced, {len(errors)} are listed"
         return Status.TRUNCATED, reason
-    unstated = []
-    for place, amount in enumerate(amounts, 1):
-        if math.isnan(amount):
-            unstated.append(str(place))
+    unstated = [str(place) for place, cost in enumerate(amounts, 1) if math.isnan(cost)]
     unknown_severity = required == "severity" and errors[-1].severity
     if unstated == [str(len(errors))] and not unknown_severity:
         return Status.TRUNCATED, f"the last error has no {required}"
@@ -332,181 +277,100 @@ def _not_none(body: str, count: int | None, total: float | None) -> Flaw | None:
     if count == 0 and total:
         reason = f"no errors are announced with a total of {shown(total)}"
         return Status.UNPARSED, reason
-    statement = _NO_ERRORS.search(body)
-    if statement is None and count is not None:
-        return Status.UNPARSED, "no errors of one kind are announced"
-    if statement is None:
+    if not _NO_ERRORS.search(body):
         reason = "no error and no statement that there is none"
         return why(body.lower()) or (Status.UNPARSED, reason)
-    start = statement.start()
-    if _DENIED.search(body[max(0, start - 120) : start]):
-        reason = "that there are no errors is denied, doubted or said of another text"
-        return Status.UNPARSED, reason
-    around = body[:start] + body[statement.end() :]
-    if len(body) > 600 or _RESERVE.search(around):
+    if len(body) > 600 or _RESERVE.search(body.replace("not contain any", "")):
         return Status.UNPARSED, "no errors are announced, with reservations"
     return None
 
 
-# --- lines and tables
-def _in_text(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis:
-    """The analysis in a text: in its lines, else in a table or inside its lines."""
-    lines = _XML.sub(r"\n\1: \2\n", body) if "</" in body else body
-    read = _listed(lines, weights)
-    amounts = "eduction" in body or "enalty" in body
-    if read.ok or not (amounts or weights):
-        return read
-    if any(_weight(error, weights) >= 0 for error in read.errors):
-        return read
-    # the amounts may stand in a table or inside the lines
-    apart = _INSIDE.sub("\n", table_lines(readable(body), _rows))
-    read_apart = _listed(apart, weights)
-    return read_apart if read_apart.errors else read
-
-
-def _rows(head: list[str], rows: list[list[str]]) -> list[str]:
-    """The cells of a table of errors as labelled lines; none of another table."""
-    columns = [place for place, name in enumerate(head) if _kind(name)]
-    if len(columns) < 2:
-        return []
-    lines = []
-    for row in rows:
-        for column in columns:
-            if column < len(row):
-                lines.append(f"{head[column]}: {row[column]}")
-    return lines
-
-
-def _listed(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis:
+def _in_lines(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis:
     """The analysis in labelled lines; its header is what stands before the first."""
-    body = f"\n{body}"
-    labels = list(LABEL.finditer(body))
-    fields = _labelled(body, labels)
+    fields = list(_labelled(body))
     listed = any(field.kind for field in fields)
-    head = readable(body[: labels[0].start()] if listed else body)
-    count = _announced_count(head)
+    first = LABEL.search(body) if listed else None
+    head = readable(body[: first.start()] if first else body)
+    counts = [match["count"].lower() for match in _COUNT.finditer(head)]
+    announced = None
+    if counts:
+        announced = 0.0 if counts[-1] == "no" else number_of(counts[-1])
+    count = None if announced is None else int(announced)
     totals = _TOTAL.findall(head.lower())
-    if not totals and listed and "total" in body.lower():
-        totals = _TOTAL.findall(readable(body).lower())
     total = number_of(totals[-1]) if totals else None
     errors = _errors(fields)
-    if count == 0 and not any(_says_something(error) for error in errors):
-        errors = ()  # "no errors. Explanation: the output is right."
-    amounts = [_weight(error, weights) for error in errors]
-    if errors:
-        required = "score reduction" if weights is None else "severity"
-        flaw = _no_sum(errors, amounts, count, required)
-    else:
+    flaw = None
+    if not errors:
         flaw = _not_none(body, count, total)
-    other_total = weights is None and total not in (None, math.fsum(amounts))
-    if not flaw and other_total and re.search(r"\d\.\s?\Z", body[-9:]):
-        reason = "the text ends in the middle of the last score reduction"
-        flaw = Status.TRUNCATED, reason
-    if flaw:
-        rule = "listed" if errors else "unlisted"
-        return ErrorAnalysis(math.nan, *flaw, rule, errors, count, total)
-    rule = "listed" if errors else "no errors"
-    score = 0.0 - math.fsum(amounts)
-    return ErrorAnalysis(score, Status.OK, "", rule, errors, count, total)
+    stated = math.fsum(error.reduction for error in errors)
+    cut = errors and weights is None and total not in (None, stated)
+    if cut and re.search(r"\d\.\s?\Z", body[-9:]):
+        flaw = Status.TRUNCATED, "the text ends in the middle of the last reduction"
+    return _scored(errors, count, total, weights, flaw)
 
 
-# --- JSON: made into the same lines
-def _labelled(body: str, labels: list[re.Match]) -> list[Field]:
+def _labelled(body: str) -> Iterator[Field]:
     """The fields of a text: each label with the text up to the next label."""
-    fields = []
-    ends = [label.start() for label in labels[1:]]
-    ends.append(len(body))
-    for label, end in zip(labels, ends, strict=False):
-        kind = _kind(label["name"] or "")
+    labels = list(LABEL.finditer(body))
+    for place, label in enumerate(labels):
+        end = labels[place + 1].start() if place + 1 < len(labels) else len(body)
         content = body[label.end() : end].strip(" \t\n*_")
-        fields.append(Field(kind, label["number"] or label["head"], content))
-    return fields
+        yield Field(
+            _kind(label["name"] or ""), label["number"] or label["head"], content
+        )
 
 
-def _announced_count(head: str) -> int | None:
-    """How many errors a header announces, None where it says nothing."""
-    counts = list(_COUNT.finditer(head))
-    if not counts:
-        return None
-    word = (counts[-1]["count"] or counts[-1]["count2"]).lower()
-    count = 0.0 if word == "no" else number_of(word)
-    return None if count is None else int(count)
-
-
-def _says_something(error: ErrorItem) -> bool:
-    """Whether an error has more than an explanation."""
-    if error.location or error.severity or error.aspect:
-        return True
-    return not math.isnan(error.reduction)
-
-
-def _in_json(body: str, weights: Mapping[str, float] | None) -> Iterator[ErrorAnalysis]:
-    """The analyses in the JSON of a text.
-
-    Each object or array is one, and where each object is an error, they are one.
-    """
-    items: list[tuple[Any, bool]] = []
+def _in_json(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis | None:
+    """The analysis in the JSON of a text; None where it holds none."""
+    items = []
+    cut = False
     for item, _, end in objects(body):
-        cut = item.cut if isinstance(item, Record) else body[end - 1] != "]"
-        items.append((item, cut))
-    if len(items) > 1 and all(_fields(item) for item, _ in items):
-        errors = [item for item, _ in items]
-        items = [(errors, any(cut for _, cut in items))]
-    for item, cut in items:
-        lines = _lines(item, itertools.count(1), "")
-        if not lines:
-            continue
-        read = replace(_listed("\n".join(lines), weights), rule="json")
-        if cut:
-            reason = "the JSON is cut off"
-            read = replace(read, value=math.nan, status=Status.TRUNCATED, reason=reason)
-        yield read
+        items.append(item)
+        cut |= item.cut if isinstance(item, Record) else body[end - 1] != "]"
+    entries = list(_entries(items))
+    errors = tuple(error for error in entries if error)
+    none = any(_says_none(item) for item in items)
+    if not entries and not none:
+        return None
+    flaw = None
+    if errors and none:
+        flaw = Status.UNPARSED, "several analyses that differ"
+    if len(errors) < len(entries):
+        flaw = Status.UNPARSED, "an entry of the list is no error"
+    if cut:
+        flaw = Status.TRUNCATED, "the JSON is cut off"
+    return replace(_scored(errors, None, None, weights, flaw), rule="json")
 
 
-def _fields(item: Any) -> list[str]:
-    """The fields of an error as lines; none where it is no error."""
-    if not isinstance(item, Record) or any(_LIST_KEY.fullmatch(key) for key in item):
-        return []
-    lines = []
-    for key, value in item.pairs:
-        kind = _kind(key)
-        if kind and isinstance(value, float):
-            lines.append(f"{kind}: {value:g}")
-        elif kind and isinstance(value, (str, bool)):
-            lines.append(f"{kind}: {' '.join(str(value).split())}")
-    return lines
+def _entries(item: Any) -> Iterator[ErrorItem | None]:
+    """The errors in a JSON value; None for what a list of errors holds beside them."""
+    if isinstance(item, list):
+        for part in item:
+            yield from _entries(part)
+    elif isinstance(item, Record):
+        fields = []
+        for key, value in item.pairs:
+            if _kind(str(key)) and isinstance(value, (str, float, bool)):
+                text = f"{value:g}" if isinstance(value, float) else str(value)
+                fields.append(Field(_kind(str(key)), None, text))
+        inner = [value for value in item.values() if isinstance(value, (Record, list))]
+        if fields and not inner:
+            yield from _errors(fields)
+        for value in inner:
+            errors = list(_entries(value))
+            yield from errors
+            if any(errors) and isinstance(value, list) and len(errors) < len(value):
+                yield None
 
 
-def _lines(item: Any, number: Iterator[int], above: str) -> list[str]:
-    """A JSON value as an analysis: the fields of each error, and what is said of all.
-
-    Other JSON has no lines. `above` is the key of the value.
-    """
-    fields = _fields(item)
-    if fields:
-        return [f"Error {next(number)}:", *fields]
-    under_list_key = _LIST_KEY.fullmatch(above)
-    none = isinstance(item, str) and _NONE.fullmatch(item)
-    if under_list_key and (item in ([], {}) or none):
-        return ["errors: none"]
-    if isinstance(item, float) and _COUNT_KEY.fullmatch(above):
-        return [f"number of errors: {item:g}"]
-    if isinstance(item, Record):
-        pairs = list(item.pairs)
-    elif isinstance(item, list):
-        pairs = [(above, value) for value in item if value is not None]
-    else:
-        return []
-    has_errors = any(_fields(value) for _, value in pairs)
-    all_errors = has_errors and (isinstance(item, list) or under_list_key)
-    # all errors are numbered first
-    parts = [_lines(value, number, str(key).strip()) for key, value in pairs]
-    lines = []
-    for lines_of_value in parts:
-        if all_errors and not lines_of_value:  # an entry that is no error
-            lines += [f"Error {next(number)}:", "reason: no error"]
-        lines += lines_of_value
-    return lines
+def _says_none(item: Any) -> bool:
+    """Whether JSON says that there are no errors: {"errors": []}."""
+    if not isinstance(item, Record) or "errors" not in item:
+        return False
+    counted = any(isinstance(value, float) and value for value in item.values())
+    stated = item["errors"]
+    in_words = isinstance(stated, str) and _NONE.fullmatch(stated)
+    return not counted and (stated in ([], {}) or bool(in_words))
 
 
 # --- named policies

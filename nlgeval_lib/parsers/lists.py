@@ -6,7 +6,6 @@ Criteria are a tree, read from entries with a level, a name and a definition.
 from __future__ import annotations
 
 import copy
-import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,13 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from nlgeval_lib.parsers.candidates import candidates
-from nlgeval_lib.parsers.normalise import (
-    NAMES,
-    Record,
-    normalised,
-    objects,
-    table_lines,
-)
+from nlgeval_lib.parsers.normalise import NAMES, Record, normalised, objects
 from nlgeval_lib.parsers.ratings import Rating, under
 from nlgeval_lib.parsers.text import Parsed, check_scale, check_text, readable, why
 from nlgeval_lib.records import Status
@@ -54,18 +47,14 @@ class CriteriaList(Parsed):
         return tuple(criterion.name for criterion in self.value or ())
 
 
-# --- lines
-_KIND = r"(?:sub-?)?(?:aspect|criterion|dimension|metric|factor|name)[ _]?#?"
+_KIND = r"(?i:(?:sub-?)?(?:aspect|criterion|dimension|metric|factor|name)[ _]?#?)"
 _LINE = re.compile(
     r"(?P<indent>[ \t]*)"
-    rf"(?P<mark>(?i:{_KIND})\d{{0,3}}(?:\.\d{{1,3}})?[ ]?[.:)-]"
+    rf"(?P<mark>{_KIND}\d{{0,3}}(?:\.\d{{1,3}})?[ ]?[.:)-]"
     r"(?=\s+[^:?!.,]{1,60}(?:\Z|:|\s-\s))"
-    r"|#{1,6}(?=\s)|[A-Z]\.\d{1,2}[.)]?(?=\s)"
-    r"|\[\d{1,2}(?:\.\d{1,2})*\](?=\s)"
-    r"|(?:[-+*•]|[\u2190-\u27bf\U0001f300-\U0001faff])(?=\s)"
-    r"|\(?\d{1,3}(?:\.\d{1,3}){0,4}(?:[.):]?(?=\s)|[,.)](?=[^\W\d_]))"
-    r"|\(?(?:[a-zA-Z]|[IVX]{2,4})[.)](?=\s))?[ \t]*"
-    r"(?P<rest>[^\n]*)"
+    r"|#{1,6}(?=\s)|[-+*•](?=\s)"
+    r"|\(?\d{1,3}(?:\.\d{1,3}){0,4}(?:[.):]?(?=\s)|[.)](?=[^\W\d_]))"
+    r"|\(?(?:[a-zA-Z]|[IVX]{2,4})[.)](?=\s))?[ \t]*(?P<rest>[^\n]*)"
 )
 _SPLITS = [
     re.compile(pattern, re.S)
@@ -74,87 +63,38 @@ _SPLITS = [
         r"(?:\*\*|__)(?P<name>[^*_\n]{1,90}?)[:.]?(?:\*\*|__)\s*[:-]?\s*(?P<text>.*)",
         # Name: text
         r"(?P<name>[^:\n]{1,90}?)\s{0,3}:(?!\d|//)\s*(?P<text>.*)",
-        # Name - text, Name = text
-        r"(?P<name>[^\n]{1,90}?)\s(?:-{1,2}|=|->)\s+(?P<text>.*)",
+        # Name - text
+        r"(?P<name>[^\n]{1,90}?)\s(?:-{1,2}|=)\s+(?P<text>.*)",
         # Name (text)
-        r"(?P<name>[^()\n]{1,90}?)\s{0,3}\((?!\d|weight)(?P<text>[^()]*)\)\s*"
-        r"(?:[.;]|,? and|,)?\s*\Z",
+        r"(?P<name>[^()\n]{1,90}?)\s{0,3}\((?!\d)(?P<text>[^()]*)\)[.;,]?\s*\Z",
         # Name. Text
         r"(?P<name>[^.:!?\n]{1,40}?)\.\s+(?=[A-Z])(?P<text>.*)",
     )
 ]
-# a line that is a name and nothing else
+# a name and nothing else
 _BARE = re.compile(r"\s*(?:[\w/&'-]+ ){0,4}[\w/&'-]+[;,.]?\s*")
-# a line of its own: "Relevance - on topic"
-_DASHED = re.compile(r"[A-Z][\w/&-]*(?: [\w/&-]+){0,3}\s+-\s+\S")
-_SCALE = re.compile(
-    r"\s{0,3}[(\[]\s?"
-    r"(?:\d+\s?(?:-|to|/)\s?\d+[^)\]]{0,20}|(?:weight:?\s)?\d+\s?(?:points?|%))"
-    r"\s?[)\]]\s*$"
-)
-_NUMBERED = re.compile(
-    r"^"
-    rf"(?:{_KIND}\d{{1,3}}[ ]?(?:[.:)]|-(?=\s))\s*(?=\S)"
-    r"|\(?\d{1,3}(?:(?:\.\d{1,3})*[.)]|(?:\.\d{1,3})+)\s+)",
-    re.I,
-)
-# "Criterion 1 - Clarity"
-_KINDED = re.compile(rf"^{_KIND}(?:\d{{1,3}}(?:\.\d{{1,3}})?)?\s?[:-]\s+(?=\S)", re.I)
-# the branches of a drawn tree
-_BRANCH = re.compile(r"^([│| \t]{0,40})[├└|`][─-]{1,3}[ \t]+", re.M)
-# "**1.1 Warmth**"
-_BOLD_NUMBER = re.compile(
-    r"^([ \t]*)(\*\*|__|\*)(\d{1,3}(?:\.\d{1,3})*[.)]?[ ]+)", re.M
-)
-# what stands under a name, and what is no entry at all
-_PART = re.compile(
-    r"(?:definition|description|explanation|meaning|what it (?:means|measures)"
-    r"|criteria|question)s?"
-    r"(?:\s?:\s*|\Z)",
-    re.I,
-)
+_SCALE = re.compile(r"\s{0,3}[(\[]\s?\d+\s?(?:-|to|/)\s?\d+[^)\]]{0,20}[)\]]\s*$")
+# a line under a name that only says what it is, and lines that are no entry at all
+_PART = re.compile(r"(?:definition|description|explanation)s?(?:\s?:\s*|\Z)", re.I)
 _ASIDE = re.compile(
-    r"(?:notes?|examples?|e\.g|weights?|scores?|ratings?|scale|sure|certainly"
-    r"|of course|importance|rationale|reasons?|how to (?:score|evaluate|measure)"
-    r"|possible scores?|evaluation (?:question|method))",
+    r"(?:notes?|examples?|weights?|scores?|ratings?|scale|sure|certainly|reasons?)",
     re.I,
 )
 _LEAD_IN = re.compile(
     r"\A(?:[\w-]+ ){0,4}(?:aspects|criteria|metrics|dimensions|factors)"
-    r"(?: (?:are|include|would be|to consider))?\Z"
-    r"|\b"
-    r"(?:here (?:are|is)|following|below|these (?:are|aspects|criteria)"
-    r"|aspects? (?:that|to|which)|sure|certainly|based on|can be|in order to"
-    r"|to (?:evaluate|judge|measure|assess)|consider|when (?:evaluating|measuring))\b",
+    r"(?: (?:are|include))?\Z"
+    r"|\b(?:here (?:are|is)|following|below|sure|certainly|based on"
+    r"|to (?:evaluate|judge|measure|assess)|when (?:evaluating|measuring))\b",
     re.I,
 )
-# --- one line
-_ONE = re.compile(r"(?:\A|[\s:])\(?1[.)][ ]")
-_TWO = re.compile(r"[ ]\(?2[.)][ ]")
-_NEXT = re.compile(r"[ ](?=\(?\d{1,2}[.)][ ])")
-_INLINE = re.compile(r"(?<=\D[.?!;])\s(?=[A-Z][A-Za-z][A-Za-z /&'-]{0,48}:\s)")
-_COMMAS = re.compile(r"\s?(?:,|;|/|\||\band\b|&)\s?", re.I)
+_COMMAS = re.compile(r"\s?(?:,|;|\band\b|&)\s?", re.I)
 _LEAD = re.compile(
-    r"\A(?:(?:sure|certainly|of course)[!,.]\s+)?"
-    r"(?:[^:\n]{0,160}:\s*"
-    r"|[\w' -]{0,80}\b"
-    r"(?:aspects|criteria|dimensions|metrics|factors)\b[\w' ]{0,40}?\b"
+    r"\A(?:[^:\n]{0,160}:\s*"
+    r"|[\w' -]{0,80}\b(?:aspects|criteria|dimensions|metrics|factors)\b[\w' ]{0,40}?\b"
     r"(?:are|include)\s+)?",
     re.I,
 )
-_NAMES_ONLY = re.compile(
-    r"[A-Z][\w'-]*(?: [\w'-]+){0,2}(?:[,;] [A-Z][\w'-]*(?: [\w'-]+){0,2})*[.;]?"
-)
-# --- JSON
-_PLACE = re.compile(rf"(?:{_KIND})?\d*", re.I)  # a key that only numbers
-_DEFINITIONS = (
-    "definition",
-    "description",
-    "explanation",
-    "meaning",
-    "question",
-    "details",
-)
+_DEFINITIONS = ("definition", "description", "explanation", "question")
 
 
 class Entry(NamedTuple):
@@ -168,9 +108,9 @@ class Entry(NamedTuple):
 def aspects(text: str | None) -> CriteriaList:
     """The aspects that a text lists, with their definitions, flat.
 
-    Reads numbered, bulleted and bold lists, lines and running text of the form "Name:
-    definition", JSON lists and objects, and comma lists. A name that comes again (in
-    any case) counts once. Sentences around the list are left out.
+    Reads numbered, bulleted and bold lists and lines of the form "Name: definition",
+    JSON lists and objects, and comma lists. A name that comes again (in any case)
+    counts once. Sentences around the list are left out.
     Raises: TypeError where `text` is neither str nor None.
     Source: CoAScore, section 3.2.1 and Table 9 (relevant aspect generation).
     """
@@ -181,9 +121,9 @@ def criteria(text: str | None) -> CriteriaList:
     """The criteria that a text lists, nested by indentation, numbering (1.2) and
     headings.
 
-    Takes every form that `aspects` takes, nested JSON too; running text is flat. A name
-    that comes again under the same parent counts once. A heading that only introduces
-    the whole list is no criterion.
+    Takes every form that `aspects` takes, nested JSON too. A name that comes again
+    under the same parent counts once. A heading that only introduces the whole list is
+    no criterion.
     Raises: TypeError where `text` is neither str nor None.
     Source: HD-Eval, section 3.2 and Figure 10 (hierarchical criteria decomposition).
     """
@@ -195,54 +135,20 @@ def _listed(text: str | None, parser: str, nested: bool) -> CriteriaList:
     content = check_text(text, parser)
     if content is None:
         return CriteriaList(None, Status.EMPTY, "no text", "empty")
-    body = _by_lines(content)
+    body = re.sub(r"</?[a-z]{1,9}>", " ", readable(content))
     status, reason = why(body.lower()) or (Status.UNPARSED, "no list of names")
-    rule, entries = _entries(content, body)
+    rule, entries = "json", _in_json(content)
+    if not entries:
+        rule, entries = "list", _in_lines(body)
     if not entries and status is not Status.REFUSED:
-        rule = "commas"
-        entries = _between_commas(body)
+        rule, entries = "commas", _between_commas(body)
     if not entries:
         return CriteriaList(None, status, reason, "none")
-    if nested:
-        criteria_found = _tree(_without_title(_with_parts(entries)))
-    else:
-        criteria_found = list(_leaves(_tree(entries)))
-    unique = _once(criteria_found)
-    duplicates = len(criteria_found) - len(unique)
+    listed = _tree(_without_title(entries)) if nested else list(_leaves(_tree(entries)))
+    unique = _once(listed)
+    duplicates = len(listed) - len(unique)
     truncated = status is Status.TRUNCATED
     return CriteriaList(unique, Status.OK, "", rule, duplicates, truncated)
-
-
-def _entries(content: str, body: str) -> tuple[str, list[Entry]]:
-    """The entries of a text in the first form that gives any, and the form's name."""
-    rule = "json"
-    entries = _in_json(content)
-    if not entries:
-        rule = "list"
-        entries = _in_lines(body)
-    if len(entries) < 2 and _INLINE.search(body):
-        # running text: "Name: definition. Name: definition."
-        sentences = _in_lines(_INLINE.sub("\n", body))
-        if len(sentences) > 1:
-            return "inline", sentences
-    return rule, entries
-
-
-def _with_parts(entries: list[Entry]) -> list[Entry]:
-    """The entries with the names in "Grammar: Tense, Agreement" under their name.
-
-    All entries must be of this form, else they stay as they are.
-    """
-    if not all(_NAMES_ONLY.fullmatch(entry.definition) for entry in entries):
-        return entries
-    if not re.search(r"[,;]", entries[0].definition.rstrip(".;")):
-        return entries
-    nested = []
-    for level, name, definition in entries:
-        nested.append(Entry(level, name, ""))
-        for part in re.split(r"[,;]", definition.rstrip(".;")):
-            nested.append(Entry(level + 1, part.strip(), ""))
-    return nested
 
 
 def _without_title(entries: list[Entry]) -> list[Entry]:
@@ -305,51 +211,6 @@ def _leaves(roots: Iterable[Criterion]) -> Iterator[Criterion]:
             yield Criterion(root.name, " ".join(definitions).strip())
 
 
-# --- entries of each form
-def _by_lines(text: str) -> str:
-    """The readable text with each entry on a line of its own.
-
-    This separates the entries of a table and of a numbered list in one line.
-    """
-    plain = re.sub(r"</?[a-z]{1,9}\s{0,3}>", " ", table_lines(readable(text), _rows))
-    plain = _BRANCH.sub(lambda branch: " " * len(branch[1]) + "  - ", plain)
-    lines = []
-    for line in _BOLD_NUMBER.sub(r"\1\3\2", plain).split("\n"):
-        if _ONE.search(line) and _TWO.search(line):
-            line = _NEXT.sub("\n", line)
-        lines.append(line)
-    return "\n".join(lines)
-
-
-def _rows(head: list[str], rows: list[list[str]]) -> list[str]:
-    """A line for each row of a table: its number, name and definition.
-
-    Of a table with sub-criteria: the name, and under it the sub-criteria.
-    """
-    with_parts = any("sub" in name.lower() for name in head)
-    lines = []
-    for row in rows:
-        cells = _from_name(row)
-        if len(cells) < 2:
-            continue
-        name, definition = cells[:2]
-        if with_parts:
-            parts = re.split(r"[,;] ?", definition)
-            lines.append("\n  - ".join([f"- {name}", *parts]))
-        else:
-            numbered = re.fullmatch(r"\d{1,2}(?:\.\d{1,2})*", row[0])
-            lines.append(f"{row[0] if numbered else '-'} {name}: {definition}")
-    return lines
-
-
-def _from_name(row: list[str]) -> list[str]:
-    """The cells of a row from the first one with a letter on."""
-    for at, cell in enumerate(row):
-        if re.search(r"[^\W\d_]", cell):
-            return row[at:]
-    return []
-
-
 def _in_lines(text: str) -> list[Entry]:
     """The entries of the lists in a text by lines.
 
@@ -361,10 +222,6 @@ def _in_lines(text: str) -> list[Entry]:
     full = [line for line in lines if line["rest"].strip()]
     named = not _only_sentences(full)
     bare = len(full) > 1 and all(_BARE.fullmatch(line.group()) for line in full)
-    heads = set()
-    for line, next_line in itertools.pairwise(full):
-        if _indent(next_line) > _indent(line):
-            heads.add(line)
     entries: list[Entry] = []
     # indent and style of the entries that the next line may stand under
     above: list[tuple[int, str]] = []
@@ -375,7 +232,7 @@ def _in_lines(text: str) -> list[Entry]:
         if not content:
             blank = True
             continue
-        entry = _entry(line, marked, bare, line in heads)
+        entry = _entry(line, marked, bare)
         if entry is None and not named and _is_numbered(line):
             entry = Entry(0, content.strip("*_ ").rstrip("."), "")
         apart = blank and line["indent"] == ""
@@ -384,9 +241,10 @@ def _in_lines(text: str) -> list[Entry]:
             goes_on = False
         # "## Examples" among criteria is one
         alone = entry is not None and line["mark"] and not entry.definition
-        part = entry is None or (_PART.fullmatch(entry.name) and not alone)
-        if goes_on and part:
-            entries[-1] = _continued(entries[-1], entry, content)
+        if goes_on and (entry is None or (_PART.fullmatch(entry.name) and not alone)):
+            addition = entry.definition if entry else _PART.sub("", content, count=1)
+            definition = f"{entries[-1].definition} {addition}".strip()
+            entries[-1] = entries[-1]._replace(definition=definition)
         elif entry and (alone or not _ASIDE.fullmatch(entry.name)):
             if entry.level < 0:
                 above = []
@@ -410,26 +268,14 @@ def _only_sentences(lines: Sequence[re.Match]) -> bool:
     return bool(sentences) and not any(definition for _, definition in items)
 
 
-def _indent(line: re.Match) -> int:
-    return len(line["indent"].expandtabs(4)) // 2
-
-
-def _continued(last: Entry, entry: Entry | None, content: str) -> Entry:
-    """The last entry with what the next line adds to its definition."""
-    if entry:
-        addition = entry.definition
-    else:
-        addition = _PART.sub("", content.lstrip("> "), count=1)
-    return last._replace(definition=f"{last.definition} {addition}".strip())
-
-
 def _depth(above: list[tuple[int, str]], line: re.Match) -> int:
     """How deep a line stands.
 
     It stands beside the last entry of its indent and style of mark, else under the last
     one that is less indented.
     """
-    place = _indent(line), _style(line["mark"] or "")
+    indent = len(line["indent"].expandtabs(4)) // 2
+    place = indent, _style(line["mark"] or "")
     while place not in above and above and above[-1][0] > place[0]:
         above.pop()
     if place in above:
@@ -451,32 +297,26 @@ def _style(mark: str) -> str:
     return "A" if style.isupper() else "a"
 
 
-def _entry(line: re.Match, marked: bool, bare: bool, head: bool) -> Entry | None:
+def _entry(line: re.Match, marked: bool, bare: bool) -> Entry | None:
     """The entry that a line begins, None where it goes on or says something else."""
     mark = line["mark"] or ""
     content = line["rest"].strip()
     bold = not mark and content.startswith(("**", "__"))
-    name, text = _split(_KINDED.sub("", content))
-    if not name:
-        name, text = _split(content)
-    if not name or content.startswith(">"):
-        return None
-    if not bold and (not mark or mark.isdigit()) and _LEAD_IN.search(name):
+    name, text = _split(content)
+    if not name or (
+        not bold and (not mark or mark.isdigit()) and _LEAD_IN.search(name)
+    ):
         return None
     if mark.startswith("#"):
         return Entry(-100 + 10 * len(mark), name, text)
-    bold_line = r"(?:\*\*|__)[^*_\n]{1,90}(?:\*\*|__)[:.]?"
-    if bold and not text and re.fullmatch(bold_line, content):
+    if bold and not text:
         return Entry(-50, name, text)  # a line in bold heads the list below it
     if mark or bold or bare:
         return Entry(0, name, text)
-    short = head and len(name.split()) <= 5 and not re.search(r"[.!?]", content)
-    heads = content.endswith(":") or short
-    if (marked or head) and heads and not text and "," not in name:
+    if marked and content.endswith(":") and not text and "," not in name:
         # among marked lines an unmarked "Name:" heads a group
         return Entry(-1, name, text)
-    defined = ":" in content or _DASHED.match(content) or content.endswith(")")
-    if text and defined and not marked:
+    if text and ":" in content and not marked:
         return Entry(0, name, text)
     return None
 
@@ -496,9 +336,9 @@ def _name(text: str) -> str:
 
     Empty where the text is too long for a name.
     """
-    name = _SCALE.sub("", text).strip(" \t\n*_`\"'")
-    name = name.lstrip("#[<").rstrip("]>:;,").strip(" \t\n*_`\"':;,")
-    name = re.sub(r"\s+", " ", _NUMBERED.sub("", name, count=1)).rstrip(".")
+    name = _SCALE.sub("", text).strip(" \t\n*_`\"'[]<>").rstrip(":;,")
+    name = re.sub(rf"\A(?:{_KIND})?\d+(?:\.\d+)*[.:)]?\s+", "", name)
+    name = re.sub(r"\s+", " ", name).strip("*_ ").rstrip(".")
     if len(name) > 80 or len(name.split()) > 9 or not re.search(r"[^\W\d_]", name):
         return ""
     if re.search(r"[.!?]\s|[?!]\Z", name):
@@ -529,30 +369,30 @@ def _in_json(content: str) -> list[Entry]:
     return []
 
 
-def _of_json(item: Record | list, level: int) -> Iterator[Entry]:
-    """The entries of a JSON value.
-
-    They are texts, records with a name, and keys with a definition or with entries
-    under them.
+def _of_json(item: Any, level: int) -> Iterator[Entry]:
+    """The entries of a JSON value: texts, records with a name, and keys with a
+    definition or with entries under them.
     """
-    pairs: list[tuple[str, Any]]
-    if isinstance(item, Record):
-        pairs = list(item.pairs)
-        lists = [pair for pair in pairs if isinstance(pair[1], list)]
-        pairs = lists or pairs
-    else:
+    if isinstance(item, list):
         pairs = [("", value) for value in item]
+    else:
+        pairs = [(str(key), value) for key, value in item.pairs]
+        pairs = [pair for pair in pairs if isinstance(pair[1], list)] or pairs
     for key, value in pairs:
-        name = "" if _PLACE.fullmatch(str(key)) else _name(str(key))
+        name = _name(key)
         definition = ""
-        children: Record | list = []
+        children: Any = []
         if isinstance(value, str) and name:
             definition = value
         elif isinstance(value, str):
-            name_part, _, definition = value.partition(":")
-            name = _name(name_part)
+            name, _, definition = value.partition(":")
+            name = _name(name)
         elif isinstance(value, Record):
-            name, definition, children = _of_record(name, value)
+            own_name = _first_text(value, NAMES)
+            definition = _first_text(value, _DEFINITIONS)
+            name = _name(own_name) or name
+            inner = [part for part in value.values() if isinstance(part, list | Record)]
+            children = (inner or [[]])[0] if own_name or definition else value
         elif isinstance(value, list) and isinstance(item, Record):
             children = value
         title = children and len(pairs) == 1  # it only heads the whole list
@@ -561,42 +401,16 @@ def _of_json(item: Record | list, level: int) -> Iterator[Entry]:
         yield from _of_json(children, level + 1)
 
 
-# --- scores of named aspects
-def _of_record(name: str, record: Record) -> tuple[str, str, Record | list]:
-    """Name and definition of a record under a key, and what stands under them."""
-    texts = {}
-    inner = []
-    for key, value in record.items():
-        if isinstance(value, str):
-            texts[str(key).lower()] = value
-        elif isinstance(value, (Record, list)):
-            inner.append(value)
-    own_name = _first_text(texts, NAMES)
-    definition = _first_text(texts, _DEFINITIONS)
-    if own_name or definition:
-        lists = [part for part in inner if _holds_entries(part)]
-        children: Record | list = [part for part in inner if isinstance(part, Record)]
-        if len(lists) == 1:
-            children = lists[0]
-        return _name(own_name) or name, definition, children
-    if len(inner) + len(texts) == len(record) and (name or len(record) == 1):
-        return name, definition, record
-    return name, definition, []
-
-
-def _first_text(texts: Mapping[str, str], keys: Iterable[str]) -> str:
+def _first_text(record: Record, keys: Iterable[str]) -> str:
     """The text of the first of the keys that is there, empty without any."""
+    texts = {key.lower(): value for key, value in record.items()}
     for key in keys:
-        if key in texts:
+        if isinstance(texts.get(key), str):
             return texts[key]
     return ""
 
 
-def _holds_entries(item: Record | list) -> bool:
-    """Whether every part of a JSON value is a text or a record."""
-    return all(isinstance(part, (str, Record)) for part in item)
-
-
+# --- scores of named aspects
 @dataclass(frozen=True, slots=True)
 class AspectScores(Parsed):
     """Scores of all aspects asked for, NaN where missing.

@@ -1,6 +1,6 @@
 """The first stage: a judge's text becomes plain lines, without the scale itself.
 
-JSON, tables, tags and TeX become lines `name: value`.
+JSON and tags become lines `name: value`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from nlgeval_lib.parsers.text import DIGITS, WORD, number_of, places, readable, words
@@ -162,7 +162,7 @@ def normalised(content: str, low: float, high: float) -> str:
     The scale itself is taken out, and so are the digits of quoted remarks.
     """
     text = without_example(readable(content)).lower()
-    text = _without_structure(text, high)
+    text = _without_structure(text)
     text = plain(text)
     if "..." in text:
         text = _LEADERS.sub(": ", text)
@@ -172,27 +172,15 @@ def normalised(content: str, low: float, high: float) -> str:
     return _one_blank(without_scale(text, low, high)) if places(text) else text
 
 
-def _without_structure(text: str, high: float) -> str:
-    """The text with JSON, tables, TeX, tags, boxes, sums and stars as plain lines."""
+def _without_structure(text: str) -> str:
+    """The text with JSON and tags as plain lines, without the commands of TeX."""
     if "{" in text:
         text = _json(text)
-    if "|" in text:
-        text = table_lines(text, _scores)
     if "\\" in text or "$" in text:
-        text = _TEX.sub(_bare, _TEX.sub(_bare, text))
-        text = _BOXED.sub(rf"\nfinal score: \1 {TAG}", text)
+        text = _TEX.sub(" ", text)
     if "[" in text or "<" in text:
         text = _TAG.sub(_tag, text)
-    if "=" in text:
-        text = _SUM.sub(functools.partial(_without_sum, high=high), text)
-    if "☆" in text:
-        text = _STAR_LINE.sub(_counted_stars, text)
     return text
-
-
-def _counted_stars(line: re.Match) -> str:
-    full = len(line[1])
-    return f"{full}/{full + len(line[2])}"
 
 
 def _one_blank(text: str) -> str:
@@ -201,18 +189,7 @@ def _one_blank(text: str) -> str:
 
 # --- JSON
 # the keys of a record that name it
-NAMES = (
-    "name",
-    "aspect",
-    "criterion",
-    "criteria",
-    "title",
-    "metric",
-    "dimension",
-    "label",
-    "category",
-    "attribute",
-)
+NAMES = ("name", "aspect", "criterion", "criteria", "title", "metric", "dimension")
 _SCORE_KEY = re.compile(
     r"(?:\w+[ _-]){0,3}(?:score|rating|grade|mark|stars?|value|verdict|points)s?|"
     r"overall|final|total|result"
@@ -232,7 +209,7 @@ def _json(text: str) -> str:
     before = ""
     position = 0
     for item, start, end in objects(text):
-        lines: list[tuple[str, bool]] = []
+        lines: list[str] = []
         for record in item if isinstance(item, list) else [item]:
             if isinstance(record, Record):
                 lines += _json_lines(record)
@@ -240,27 +217,22 @@ def _json(text: str) -> str:
         if lines and _EXAMPLE.search(text, max(0, start - 60), start):
             before = f"{before}{lead}quoted"
             position = end
-        elif any(valued for _, valued in lines):
-            scores = "\n".join(line for line, _ in lines)
+        elif lines:
+            scores = "\n".join(lines)
             stop = "." if lead.strip() else ""
             before = f"{before}{lead}{stop}\n{scores}\n"
             position = end
     return before + text[position:]
 
 
-def _json_lines(
-    record: Record, above: str = "", depth: int = 0
-) -> list[tuple[str, bool]]:
-    """The scores in a JSON object as lines `name: value`.
-
-    Each comes with whether it holds a value.
-    """
+def _json_lines(record: Record, above: str = "", depth: int = 0) -> list[str]:
+    """The scores in a JSON object as lines `name: value`."""
     title = above
     for naming in NAMES:
         if isinstance(record.get(naming), str):
             title = str(record[naming])
             break
-    lines: list[tuple[str, bool]] = []
+    lines: list[str] = []
     top = ""
     for key, value in record.pairs:
         name = str(key).strip().lower().replace("_", " ")
@@ -282,17 +254,15 @@ def _json_lines(
                 lines += _json_lines(item, under, depth + 1)
             else:
                 lines += _json_line(label, item, scored)
-    return [(line + top if valued else line, valued) for line, valued in lines]
+    return [line + top for line in lines]
 
 
-def _json_line(label: str, item: Any, scored: bool) -> list[tuple[str, bool]]:
+def _json_line(label: str, item: Any, scored: bool) -> list[str]:
     """The line of one JSON value under its label; none where it is no score."""
     if isinstance(item, float):
-        return [(f"{label}: {item:g}", True)]
-    if item is None and scored:
-        return [(f"{label}: null", False)]
+        return [f"{label}: {item:g}"]
     if isinstance(item, str) and (_ONLY_NUMBER.fullmatch(item) or (scored and item)):
-        return [(f"{label}: {item[:60].splitlines()[0]}", True)]
+        return [f"{label}: {item[:60].splitlines()[0]}"]
     return []
 
 
@@ -305,72 +275,7 @@ def _scale_top(value: Any) -> str:
     return ""
 
 
-# --- tables
-Table = Callable[[list[str], list[list[str]]], list[str]]
-_SCORE_HEAD = re.compile(
-    r"(?:[a-z]+ )?(?:score|rating|grade|mark)s?\s*"
-    r"(?P<scale>[(\[][^()\[\]]*[)\]]|/ ?\d+)?"
-)
-_LETTER = re.compile(r"[^\W\d_]")
-
-
-def table_lines(text: str, to_lines: Table) -> str:
-    """The text with its markdown tables replaced by the lines that `to_lines` gives.
-
-    `to_lines` gets a table's head and rows; a table that it gives no lines for stays.
-    """
-    if "--" not in text and ":-" not in text:
-        return text
-    source = [*text.split("\n"), ""]
-    lines = []
-    start = 0
-    while start < len(source) - 1:
-        end = start + 1
-        rule = "-" in source[end] and not source[end].strip("|:- \t")
-        if "|" in source[start] and rule:
-            end = start + 2
-            while "|" in source[end]:
-                end += 1
-            rows = [_cells(row) for row in source[start + 2 : end]]
-            replaced = to_lines(_cells(source[start]), rows)
-            lines += ["", *replaced, ""] if replaced else source[start:end]
-        else:
-            lines.append(source[start])
-        start = end
-    return "\n".join(lines)
-
-
-def _cells(line: str) -> list[str]:
-    inner = line.strip().removeprefix("|").removesuffix("|")
-    return [cell.strip(" \t*_`") for cell in inner.split("|")]
-
-
-def _scores(head: list[str], rows: list[list[str]]) -> list[str]:
-    """The lines of a table of scores.
-
-    A column of scores gives a line a row; one row of scores gives a line for each name
-    in the head.
-    """
-    heads = [_SCORE_HEAD.fullmatch(name) for name in head]
-    columns = [column for column, match in enumerate(heads) if match]
-    if len(columns) == 1 and all(len(row) > columns[0] for row in rows):
-        column = columns[0]
-        score_head = heads[column]
-        scale = score_head["scale"] or "" if score_head else ""
-        lines = []
-        for row in rows:
-            named = [cell for cell in row[:column] if _LETTER.search(cell)]
-            name = named[0] if named else "score"
-            lines.append(f"{name} {scale}: {row[column]}")
-        return lines
-    single = len(rows) == 1 and len(rows[0]) == len(head)
-    if not columns and single and all(map(_LETTER.search, head[1:])):
-        pairs = zip(head, rows[0], strict=True)
-        return [f"{name}: {cell}" for name, cell in pairs if name]
-    return []
-
-
-# --- tags, TeX, markup
+# --- tags, markup
 _TAG = re.compile(
     r"""
     (?P<quote>(?<=["'])|(?<=["'][ ]))?
@@ -395,22 +300,6 @@ _PLAIN_TAGS = words(
     "strong span div code pre mark big small del ins sub sup font center body html "
     "label"
 )
-_SUM = re.compile(
-    r"""
-    # "Score: ", "(Total) = ", or where a number or a bracket begins
-    (?P<label>
-        \b(?:score|rating|grade|overall|total)[a-z *()"]{0,20}[:=][ *]{0,5}
-      | (?<![\w./)-])(?=[\d(])
-    )
-    # "(4 + 3 + 5) / 3 ="
-    (?P<sum>[\d(](?:\((?:minus|plus|for|-)[^()\n]{0,40}\)|[\d .,+*/x×÷()-]){2,80}+=)
-    [ *]{0,5}
-    (?=\d{1,3}(?:\.\d+)?(?![\d%/]))
-    """,
-    re.X,
-)
-_STAR_LINE = re.compile(r"(★+)(☆+)")
-_LEADERS = re.compile(r"(?<=[a-z])[ ]?\.{3,}[ ]?(?=\d)")  # "Overall ...... 4"
 _ECHOED = re.compile(
     r"(?:(?:for example|e\.g\.?|such as|format)|look like this:\n)[^\n.!?]{0,40}\Z"
 )
@@ -419,30 +308,12 @@ _QUOTED = re.compile(r'"([^"\n]{1,400})"')
 _BARE_QUOTE = re.compile(
     r"[^a-z]*|\W*(?:\d|(?:final |overall )?(?:score|rating|grade)\W{0,3}$).*"
 )
-_WRITES = re.compile(r"\b(?:writes?|wrote|says?|said):? \Z")
+_TEX = re.compile(r"\\(?:[a-z]+|[()\[\]])|[$}]|(?<=[a-z}]){")  # \boxed{4}, $4$
+_LEADERS = re.compile(r"(?<=[a-z])[ ]?\.{3,}[ ]?(?=\d)")  # "Overall ...... 4"
+_LETTER = re.compile(r"[^\W\d_]")
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_{1,3}|_{1,3}(?!\w)")
 _HTML = re.compile(r"</?[a-z][^<>\n]{0,60}>")
 _CHAT = re.compile(r"<\|[a-z_]{2,20}\|>")
-_TEX = re.compile(
-    r"""
-    # \textbf{Score}
-    \\(?:text|textbf|textit|mathbf|mathrm|emph)\s?\{([^{}\n]{0,200})\}
-    # $\frac{4}{5}$
-  | \$?\\[dt]?frac\s?\{(\d{1,3})\}\s?\{(\d{1,3})\}\$?
-    # $4$, $4/5$
-  | \$\s?(-?\d{1,3}(?:\.\d{1,3})?(?:\s?/\s?\d{1,3})?)\s?\$
-    # \( 4 \)
-  | \\\(\s?([^\\\n]{1,20})\\\)
-    """,
-    re.X,
-)
-_BOXED = re.compile(r"\$?\\boxed\s?\{\s?([^{}\n]{1,30})\}\$?")
-
-
-def _bare(match: re.Match) -> str:
-    if match[2]:
-        return f"{match[2]}/{match[3]}"
-    return match[1] or f" {match[4] or match[5]} "
 
 
 def _tag(match: re.Match) -> str:
@@ -474,20 +345,6 @@ def _tag(match: re.Match) -> str:
     return match.group()
 
 
-def _without_sum(match: re.Match, high: float) -> str:
-    """`Score: (4 + 3 + 5) / 3 = 4` is `Score: 4`.
-
-    `Score: 4/5 = .8` stays, unless the scale ends at 1: then it can only be a share.
-    """
-    signs = re.findall(r"[+*x×÷)/-]", match["sum"])
-    if match["label"]:
-        no_sum = set() if high == 1 else {"/"}
-        worked = bool(set(signs) - no_sum)
-    else:
-        worked = len(signs) > (high != 1)
-    return f"{match['label']} " if worked else match.group()
-
-
 def _unquoted(match: re.Match) -> str:
     """A quotation without its numbers, as quoted words are the judged text's.
 
@@ -497,8 +354,7 @@ def _unquoted(match: re.Match) -> str:
     start = match.start()
     if start < 3 and not _LETTER.search(text[:start] + text[match.end() :]):
         return match.group()
-    written = _WRITES.search(text, max(0, start - 9), start)
-    if _BARE_QUOTE.fullmatch(match[1]) and not written:
+    if _BARE_QUOTE.fullmatch(match[1]):
         return match.group()
     return _ANY.sub("#", match.group())
 
@@ -513,12 +369,8 @@ def plain(text: str) -> str:
 
 
 def made_plain(text: str) -> str:
-    """Readable text without TeX and markup, for parsers of words.
-
-    What is boxed stands on a line of its own.
-    """
-    text = _TEX.sub(lambda match: match[1] or match[0], text)
-    return plain(_BOXED.sub(r"\n\1\n", text))
+    """Readable text without markup and TeX, for parsers of words."""
+    return plain(_TEX.sub(" ", text) if "\\" in text or "$" in text else text)
 
 
 _EXAMPLE_FIRST = re.compile(r"\W*(?:an? )?(?:example|sample)\b[^\n:]{0,40}:", re.I)
@@ -560,32 +412,22 @@ _PRINTED = (
     # "(from 1 to 5)"
     ("span", "(", rf"\({_IN_BRACKETS}"),
     ("span", "[", rf"\[{_IN_BRACKETS}"),
-    ("span", "{", rf"\{{{_IN_BRACKETS}"),
     # "on a scale of 1 to 5"
     ("scale", "scale", rf"{_ON}scale{_JOINT}{_PAIR}[)\]]?"),
-    ("scale", "range", rf"{_ON}range{_JOINT}{_PAIR}[)\]]?"),
     # "1-5 point scale"
     (
         "scale",
         "scale",
-        rf"(?<![\w.]){_PAIR}(?:[ -](?:point|likert|rating|star|score)){{0,3}}[ -]scale\b",
+        rf"(?<![\w.]){_PAIR}(?:[ -](?:point|likert|rating|star|score)){{0,3}}"
+        r"[ -]scale\b",
     ),
     # "5-point scale"
     ("top", "scale", rf"{_POINTS}scale\b"),
-    ("top", "system", rf"{_POINTS}system\b"),
-    # "from 1 to 5"
-    ("span", "from ", rf"from {_PAIR}\b"),
-    ("span", "between ", rf"between {_PAIR}\b"),
     # "Score out of 5:", "Score / 5:"
     ("after a word", "out of ", rf"out of {_TOP}{_VALUE_NEXT}"),
     ("after a word", "/", rf"/ ?{_TOP}{_VALUE_NEXT}"),
     # "Out of 5, I give it"
     ("opening", "out of ", rf"out of {_TOP}\s?,"),
-    # Chinese, Japanese and Korean: "full marks are 5 points", "of 5 points"
-    ("top", "满分", r"满分\s?(?:为|是|:)?\s?(?P<top>\d{1,3})\s?分"),
-    ("top", "点", r"(?P<top>\d{1,3})\s?点(?:満点中?|中)"),
-    ("top", "分", r"(?P<top>\d{1,3})\s?分(?:满分|中)"),
-    ("top", "만점", r"(?P<top>\d{1,3})\s?점 만점에?"),
 )
 _SCALES = [(kind, clue, re.compile(pattern)) for kind, clue, pattern in _PRINTED]
 _ANY = re.compile(_N)

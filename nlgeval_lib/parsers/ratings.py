@@ -20,6 +20,7 @@ from nlgeval_lib.parsers.candidates import (
     FORM,
     LABEL,
     PHRASE,
+    SOMETHING_ELSE,
     Candidate,
     candidates,
     doubt,
@@ -27,8 +28,6 @@ from nlgeval_lib.parsers.candidates import (
 from nlgeval_lib.parsers.normalise import OTHER, TAG, normalised
 from nlgeval_lib.parsers.text import (
     DECLINED,
-    DIGITS,
-    WORD,
     Parsed,
     check_scale,
     check_text,
@@ -215,10 +214,6 @@ def _without_rubric(pool: list[Candidate], body: str) -> list[Candidate]:
 _POINT = re.compile(r" ?[:=-] ")
 
 
-# of JSON with other numbers
-_NULL_SCORE = re.compile(r"^(?:(?:final|overall) )?(?:score|rating|grade): null$", re.M)
-
-
 def _by_standing(
     pool: list[Candidate],
     live: list[Candidate],
@@ -234,8 +229,6 @@ def _by_standing(
         if not aspect and any(not verdict.label for verdict in verdicts):
             verdicts = [verdict for verdict in verdicts if not verdict.label]
         values = {verdict.value for verdict in verdicts}
-        if aspect and _NULL_SCORE.search(body):
-            return Status.UNPARSED, "the score itself is null", "none"
         if aspect and values:
             # "4/5 ... 3/5 for style": one aspect is no more than a number of its own
             values |= {weak.value for weak in live if weak.strength <= FORM}
@@ -302,40 +295,6 @@ def _settled(best: Candidate, body: str) -> Candidate | Missing:
 
 
 # --- under a label
-_SECTION = re.compile(
-    r"(?:\A|\n)[\s>#*-]*(?:\d{1,2}[.)]\s*)?"
-    r"(?P<name>[^\W\d_][\w /&'-]{0,48}?)\s*(?:\([^)\n]{0,40}\)\s*)?[*\"]*\s*"
-    r"(?::|-(?=\s)|(?=\n|\Z))"
-)
-# words of a heading that stays inside the section of an aspect
-_INNER = frozenset(
-    [
-        "score",
-        "rating",
-        "grade",
-        "reason",
-        "reasons",
-        "reasoning",
-        "explanation",
-        "rationale",
-        "justification",
-        "analysis",
-        "comment",
-        "comments",
-        "feedback",
-        "evidence",
-        "final",
-        "overall",
-        "answer",
-        "response",
-        "evaluation",
-        "example",
-        "output",
-        "steps",
-    ]
-)
-
-
 def under(
     body: str,
     pool: list[Candidate],
@@ -344,23 +303,26 @@ def under(
     label: str,
     strict: bool = False,
 ) -> Rating:
-    """The score right at `label`, else in the section that it heads.
+    """The score right at `label`.
 
-    Where there is neither: without `strict`, a score under no label at all.
+    Where there is none: without `strict`, a score under no label at all.
     """
     at_label = _at_label(body, pool, label)
+    for candidate in at_label:
+        # "Relevance to the question" is asked for
+        asked = candidate.label.split() == _around(label)[0]
+        if asked and candidate.veto == SOMETHING_ELSE:
+            candidate.veto = ""
     if any(not candidate.veto or candidate.blocks for candidate in at_label):
         for candidate in at_label:
             if not candidate.strength and not candidate.veto:
                 candidate.present(ASPECT, "at the label")
                 doubt(candidate, body)
             candidate.strength = FINAL
+            candidate.label = ""  # all are this label's
         outcome = _decide(body, at_label, low, high, label)
         return _rated(outcome, body, low, high, label)
     words_of_label = _around(label)[0]
-    section = _section(body, words_of_label)
-    if section and re.search(rf"{DIGITS}|\b{WORD}\b|\bn/?a\b", section):
-        return _of_section(section, low, high, label)
     named = [
         candidate
         for candidate in pool
@@ -400,20 +362,6 @@ def _at_label(body: str, pool: list[Candidate], label: str) -> list[Candidate]:
     return at_label
 
 
-def _of_section(section: str, low: float, high: float, label: str) -> Rating:
-    """The score of the section that a label heads."""
-    outcome = _decide(section, candidates(section, low, high), low, high)
-    if isinstance(outcome, Candidate) and outcome.label not in ("", label.lower()):
-        outcome = (Status.UNPARSED, f"scored is {outcome.label}", "aspect")
-    part = _rated(outcome, section, low, high)
-    return dataclasses.replace(
-        part,
-        reason=part.reason and f"under {label!r}: {part.reason}",
-        rule=f"section:{part.rule}",
-        label=label,
-    )
-
-
 @functools.lru_cache(maxsize=1024)
 def _around(label: str) -> tuple[list[str], re.Pattern, re.Pattern]:
     """The words of a label, and patterns that find it right before and right after a
@@ -432,19 +380,3 @@ def _around(label: str) -> tuple[list[str], re.Pattern, re.Pattern]:
         rf"(?:for|in|on|regarding|in terms of)\s(?:the\s|its\s){{0,2}}{name}\b"
     )
     return words_of_label, lead, follow
-
-
-def _section(text: str, words_of_label: list[str]) -> str:
-    """The text from the label as a heading up to the next heading."""
-    if not all(word in text for word in words_of_label):
-        return ""
-    start = None
-    size = len(words_of_label)
-    for heading in _SECTION.finditer(text):
-        heading_words = re.findall(r"[^\W_]+", heading["name"])
-        if start is None:
-            if heading_words[:size] == words_of_label:
-                start = heading.end()
-        elif _INNER.isdisjoint(heading_words) and len(heading_words) <= 5:
-            return text[start : heading.start()]
-    return "" if start is None else text[start:]

@@ -17,16 +17,13 @@ SENTENCE = re.compile(
 # a new thought begins: what was negated before it is over. A bare verb after a comma
 # goes on: "I don't, ..., give it 5"
 CLAUSE = re.compile(
-    r"\W(?:(?<=[,(])(?! ?(?:[a-z]+ly )?"
-    r"(?:give|rate|deserve|merit|warrant|score|award|assign|get|earn|receive)\b)"
-    r"|(?<=:)"
-    r"|(?:(?<!anything )but|so(?! far| much| as)|therefore|thus|hence|however|yet"
-    r"|because|since|which|result(?:ing|s in| in)|earning|receiving|getting|leading"
-    r"|making it|i'd|i'll"
-    r"|(?<!would )(?<!could )(?<!should )(?<!do )(?<!did )(?<!can )i"
-    r"(?= (?:would |will |'d )?(?:give|rate|score|assign|award|say|go))"
-    r"|and(?= (?:i|it|so|thus|therefore|hence|gets|earns|receives|deserves|scores"
-    r"|gives|would|is|has)\b))\b)"
+    r"\W(?:(?<=[,(])(?! ?(?:[a-z]+ly )?(?:give|rate|deserve|merit|warrant|score|award"
+    r"|assign|get|earn|receive)\b)|(?<=:)|(?:(?<!anything )but|so(?! far| much| as)"
+    r"|therefore|thus|hence|however|yet|because|since|which|result(?:ing|s in| in)"
+    r"|earning|receiving|getting|leading|making it|i'd|i'll"
+    r"|(?<!would )(?<!could )(?<!should )(?<!do )(?<!did )(?<!can )i(?= (?:would |will "
+    r"|'d )?(?:give|rate|score|assign|award|say|go))|and(?= (?:i|it|so|thus|therefore"
+    r"|hence|gets|earns|receives|deserves|scores|gives|would|is|has)\b))\b)"
 )
 _TURN = re.compile(
     r"\W(?:therefore|thus|hence|resulting|earning|scoring|receiving|making (?:it|this)"
@@ -43,12 +40,9 @@ _PEOPLE = (
 _IN_CLAUSE = {
     "negated": (
         r"(?:not|never|neither|nor|nothing|none|nobody|few|cannot|[a-z]+n't|hardly"
-        r"|barely"
-        r"|nowhere)\b(?! (?:only|just|without|bad)\b)"
-        r"|(?:rather|less|more|lower|higher) than\b|instead of\b|opposed to\b"
-        r"|short of\b"
-        r"|far from\b|anything but\b|no (?:more|less|higher|lower|better|way|reason"
-        r"|case)\b"
+        r"|barely|nowhere)\b(?! (?:only|just|without|bad)\b)|(?:rather|less|more|lower"
+        r"|higher) than\b|instead of\b|opposed to\b|short of\b|far from\b"
+        r"|anything but\b|no (?:more|less|higher|lower|better|way|reason|case)\b"
     ),
     "refused": (
         r"(?:refus|declin|doubt|reluctan|resist|avoid|preclud|prevent|hesita)\w*"
@@ -58,9 +52,8 @@ _IN_CLAUSE = {
     ),
     "a bound": (
         r"(?:than|above|below|over|under|beyond|at least|at most|at best|up to|nearly"
-        r"|almost|closer?|towards?|approaching|maximum|no)\b"
-        r"(?: (?:a|an|the|full|scores?|ratings?|of|to|about))* ?\Z"
-        r"|between\b(?: \S{1,8}){0,5} ?\Z"
+        r"|almost|closer?|towards?|approaching|maximum|no)\b(?: (?:a|an|the|full"
+        r"|scores?|ratings?|of|to|about))* ?\Z|between\b(?: \S{1,8}){0,5} ?\Z"
     ),
     "hypothetical": (
         r"(?:would|should|must)(?:n't| not)? (?:[a-z]+ )?have\b|[a-z]+'d have\b"
@@ -82,19 +75,15 @@ _IN_CLAUSE = {
     "somebody else's": (
         rf"(?:(?:gpt|chatgpt|claude|gemini|llama|mistral|qwen)\S*|{_PEOPLE} ?#?\d?)"
         r"(?:'s)? (?:[a-z]+ )?(?:scores?|ratings?|recommend|suggest|propos|ask|want"
-        r"|g[ai]v"
-        r"|award|assign|rat|scor|grad|else|might|may|would|could)"
-        r"|(?:response|answer|summary|student|author|user|model|text)'?s? claims?\b"
-        r"|(?:response|answer|output|summary|model|system) [ab] (?:gets|deserves"
-        r"|scores|is)\b"
-        r"|(?:wrongly|incorrectly|mistakenly|falsely|itself|he|she|they)\b"
-        r"|(?:previous|earlier|another|other|different|ideal|reference|baseline"
-        r"|original)"
+        r"|g[ai]v|award|assign|rat|scor|grad|else|might|may|would|could)|(?:response"
+        r"|answer|summary|student|author|user|model|text)'?s? claims?\b|(?:response"
+        r"|answer|output|summary|model|system) [ab] (?:gets|deserves|scores|is)\b"
+        r"|(?:wrongly|incorrectly|mistakenly|falsely|itself|he|she|they)\b|(?:previous"
+        r"|earlier|another|other|different|ideal|reference|baseline|original)"
         r" (?:[a-z]+ )?(?:response|answer|summary|output|version|translation|text"
-        r"|one)s?\b"
-        r"|(?:improved|better|perfect|ideal|corrected|revised) "
-        r"(?:response|answer|summary|output|version|translation|text)s? (?:that"
-        r"|which|would|could|might|will|gets?|scores?|deserves?|earns?|receives?)\b"
+        r"|one)s?\b|(?:improved|better|perfect|ideal|corrected|revised) (?:response"
+        r"|answer|summary|output|version|translation|text)s? (?:that|which|would|could"
+        r"|might|will|gets?|scores?|deserves?|earns?|receives?)\b"
     ),
 }
 # what takes it back in its sentence, after the last "therefore" or "so I"
@@ -102,10 +91,9 @@ _IN_SENTENCE = {
     "hypothetical": (
         r"if\b(?<!even if)(?<!as if)|had (?:it|the|this|there)\b|were (?:it|the|this)\b"
         r"|(?:assuming|once|in case|provided that|whenever|imagine|unless"
-        r"|which would)\b"
-        r"|(?:with|by|given|after) (?:[a-z]+ )?(?:more|better|some|a few|[a-z]+ing)\b.*"
-        r"\b(?:would|could|'d)\b"
-        r"|(?:would|could|to|will) (?:make|bring|raise|push|turn|move|lift)\b"
+        r"|which would)\b|(?:with|by|given|after) (?:[a-z]+ )?(?:more|better|some|a few"
+        r"|[a-z]+ing)\b.*\b(?:would|could|'d)\b|(?:would|could|to|will) (?:make|bring"
+        r"|raise|push|turn|move|lift)\b"
     ),
     "an example or instruction": (
         r"(?:please|your task|give me|reserved|you (?:should|must|can|may|need)"
@@ -124,14 +112,12 @@ _REPORTED = {
     "somebody else's": (
         rf"(?:article|source|original|passage|document|report|story|writer|{_PEOPLE}"
         r"|headline|caption|note)(?: in (?:the|this) [a-z]+"
-        r"| in question)? (?:[a-z]+ly )?"
-        r"(?:report\w*|sa(?:ys|id)|state[sd]?|mention\w*|claim\w*|note[sd]?|writes?"
-        r"|shows?|lists?|has|reads?|g[ai]ves?|award\w*)\b"
+        r"| in question)? (?:[a-z]+ly )?(?:report\w*|sa(?:ys|id)|state[sd]?|mention\w*"
+        r"|claim\w*|note[sd]?|writes?|shows?|lists?|has|reads?|g[ai]ves?|award\w*)\b"
         r"|(?:response|answer|output|assistant|text) (?:claims?|says?|ends|closes)\b"
-        r"|(?:comment|note|sign|caption|title|headline"
-        r"|line)\b[^.:]{0,30}? (?:reads?|says?)\b"
-        rf"|according to (?:the|its|an?|my|one) (?:[a-z]+ )?(?:{_PEOPLE}|article"
-        rf"|source)\b"
+        r"|(?:comment|note|sign|caption|title|headline|line)\b[^.:]{0,30}? (?:reads?"
+        rf"|says?)\b|according to (?:the|its|an?|my|one) (?:[a-z]+ )?(?:{_PEOPLE}"
+        r"|article|source)\b"
         r"|than\b[^.;:!?\n]{0,60}?(?:which|that|who|\bi(?: would"
         r"|'d)?) [a-z]+(?: an?)? ?\Z"
     ),
@@ -140,53 +126,45 @@ _SETTLES = re.compile(
     r"\W(?:i|we|i'd|i'll|therefore|thus|hence|so|(?:my|the|this|its|overall|final) "
     r"(?:score|rating)|summary|response|answer|output|translation|earning|merits?"
     r"|deserves?|resulting|giving it|making (?:it|this|the)|scoring|brings"
-    r"|which (?:scores?"
-    r"|indicates|brings?|makes?|gives?|results)|scores|but|however|though|although"
-    r"|finally|decided|instead|nevertheless)\b"
+    r"|which (?:scores?|indicates|brings?|makes?|gives?|results)|scores|but|however"
+    r"|though|although|finally|decided|instead|nevertheless)\b"
 )
 _OPENING = re.compile(
     r"\W*(?:assign|give|rate|award|use|select|choose|output|write|return|respond|ignore"
-    r"|disregard|reply|suppose|imagine|should (?:the|it|this)|far from"
-    r"|for (?:example|instance)|in (?:the|this|your) (?:example|sample)"
-    rf"|according to (?:the|my|one|some|most|many) (?:[a-z]+ )?{_PEOPLE}"
-    r"|in (?:the|an?|this) (?:article|source|passage|document|story|review|report"
-    r"|last turn)"
-    r"(?: [a-z]+){0,2},? (?:[a-z']+ ){1,5}(?:gets?|got|g[ai]ves?|has|recei\w+"
-    r"|earn\w+|scored|says)"
-    r"|the (?:best|worst|strongest|weakest) [a-z]+|(?:an?"
-    r"|any) (?:[a-z]+ ){1,8}(?:would|must)"
-    r"|[a-z]+ed, (?:it|this|the [a-z]+)(?:'d| would)"
-    r"|(?:an? )?(?:[a-z]+ )?more [a-z ]+ and it)\b"
+    r"|disregard|reply|suppose|imagine|should (?:the|it|this)|far from|for (?:example"
+    r"|instance)|in (?:the|this|your) (?:example|sample)|according to (?:the|my|one"
+    rf"|some|most|many) (?:[a-z]+ )?{_PEOPLE}|in (?:the|an?|this) (?:article|source"
+    r"|passage|document|story|review|report|last turn)"
+    r"(?: [a-z]+){0,2},? (?:[a-z']+ ){1,5}(?:gets?|got|g[ai]ves?|has|recei\w+|earn\w+"
+    r"|scored|says)|the (?:best|worst|strongest|weakest) [a-z]+|(?:an?"
+    r"|any) (?:[a-z]+ ){1,8}(?:would|must)|[a-z]+ed, (?:it|this|the [a-z]+)(?:'d"
+    r"| would)|(?:an? )?(?:[a-z]+ )?more [a-z ]+ and it)\b"
 )
 _BEFORE_LABEL = re.compile(
-    r"\W(?:e\.g|for (?:example|instance)\b"
-    r"|(?:example|sample|format|template)s?(?: [a-z]+)?:.*:"
-    r"|(?:such as|instead of|rather than)\W{0,3}[a-z]{0,9}\W{0,3}\Z"
-    r"|(?:at (?:most|least|best)|(?:less|more) than|ideally|asked to [a-z]+|says|said"
-    r"|wants)\W*\Z"
-    r"|(?:gpt|claude|llama)\S*\W*\Z"
-    r"|(?:reviewer|rater|annotator|judge|expert) #?(?:\d|[a-c])\W*\Z"
-    r"|(?:unless|if|otherwise|provided|assuming|would be|disagree\w*"
-    r"|your (?:output|answer|response|task) (?:should|must|is))\b)"
-    r"|\A\W*(?:should|once|after|when|with (?:more|better|some|a few))\b"
+    r"\W(?:e\.g|for (?:example|instance)\b|(?:example|sample|format"
+    r"|template)s?(?: [a-z]+)?:.*:|(?:such as|instead of"
+    r"|rather than)\W{0,3}[a-z]{0,9}\W{0,3}\Z|(?:at (?:most|least|best)|(?:less"
+    r"|more) than|ideally|asked to [a-z]+|says|said|wants)\W*\Z|(?:gpt|claude"
+    r"|llama)\S*\W*\Z|(?:reviewer|rater|annotator|judge|expert) #?(?:\d|[a-c])\W*\Z"
+    r"|(?:unless|if|otherwise|provided|assuming|would be|disagree\w*|your (?:output"
+    r"|answer|response|task) (?:should|must|is))\b)|\A\W*(?:should|once|after|when"
+    r"|with (?:more|better|some|a few))\b"
 )
 _AFTER = {
     "unfit": (
-        r"\)?\s(?:(?:is|are|was|would be|seems?|feels?)(?: to be)?(?: [a-z]+)? "
-        r"(?:not|never|too|unjustified|unwarranted|undeserved|excessive|unfair"
-        r"|inappropriate|generous|harsh|reserved|impossible|wrong|considered|rejected"
-        r"|ruled out|an? (?:[a-z]+ )?(?:exaggeration|overstatement|stretch|mistake))\b"
-        r"|(?:would|might) be (?!(?:an? )?(?:appropriate|fair|justified|more|most"
-        r"|my|the"
-        r"|right|given|good|better|enough|accurate)\b)"
-        r"|as (?:the|its|an?) (?:[a-z]+ )?(?:solution|answer|result|value)\b"
-        r"|would (?:ignore|overlook|overstate|understate)\b"
-        r"|(?:is|was|would|could|can|should|does)(?:n't| not)\b|cannot\b)"
+        r"\)?\s(?:(?:is|are|was|would be|seems?|feels?)(?: to be)?(?: [a-z]+)? (?:not"
+        r"|never|too|unjustified|unwarranted|undeserved|excessive|unfair|inappropriate"
+        r"|generous|harsh|reserved|impossible|wrong|considered|rejected|ruled out"
+        r"|an? (?:[a-z]+ )?(?:exaggeration|overstatement|stretch|mistake))\b|(?:would"
+        r"|might) be (?!(?:an? )?(?:appropriate|fair|justified|more|most|my|the|right"
+        r"|given|good|better|enough|accurate)\b)|as (?:the|its"
+        r"|an?) (?:[a-z]+ )?(?:solution|answer|result|value)\b|would (?:ignore|overlook"
+        r"|overstate|understate)\b|(?:is|was|would|could|can|should|does)(?:n't| not)\b"
+        r"|cannot\b)"
     ),
     "hypothetical": (
-        r"(?!\)?:)[^.!?;\n\d]{0,80}?\b(?<!even )(?<!as )"
-        r"(?:if|had (?:it|the|there|this)|were (?:it|the|there)|unless|once (?:it|the)"
-        r"|provided that|but for)\b"
+        r"(?!\)?:)[^.!?;\n\d]{0,80}?\b(?<!even )(?<!as )(?:if|had (?:it|the|there|this)"
+        r"|were (?:it|the|there)|unless|once (?:it|the)|provided that|but for)\b"
     ),
     "somebody else's": (
         rf" ?(?:stars?|points?)?,? ?(?:by|from|according to) (?:(?:the|its|his|her|some"
@@ -200,7 +178,7 @@ _AFTER = {
         r"|should be |(?:would|should|must) (?:require|need|mean|be given|have|show))"
     ),
     "a bound": (
-        r" (?:or (?:higher|lower|above|below|more|less|better|worse|so)"
+        r" \(?(?:or (?:higher|lower|above|below|more|less|better|worse|so)"
         r"|and (?:above|up|higher|over)|plus|minus)\b|, (?:minus|less) |-ish\b"
     ),
     "a deduction": (
@@ -300,12 +278,11 @@ def _flaw_before(sentence: str) -> str:
 
 # after a verdict: the judge takes it back, or thinks again and says another number
 WITHDRAWN = re.compile(
-    r"\W(?:(?:disregard|withdraw|retract) (?:(?:that|this|my|the) "
-    r"(?:score|rating|grade|mark|number|verdict)|it\b)"
-    r"|(?:it|that|this) (?:isn't|is not|wasn't) mine|now,? (?:please )?(?:evaluate"
-    r"|rate) the"
-    r"|i leave (?:it|this|that) (?:open|to)|scratch that"
-    r"|i (?:must |have to )?(?:decline|refuse) to (?:give|assign|provide|rate|score))\b"
+    r"\W(?:(?:disregard|withdraw|retract) (?:(?:that|this|my|the) (?:score|rating|grade"
+    r"|mark|number|verdict)|it\b)|(?:it|that|this) (?:isn't|is not|wasn't) mine"
+    r"|now,? (?:please )?(?:evaluate|rate) the|i leave (?:it|this|that) (?:open|to)"
+    r"|scratch that|i (?:must |have to )?(?:decline|refuse) to (?:give|assign|provide"
+    r"|rate|score))\b"
 )
 CORRECTION = (
     r"\W(?:on (?:second thoughts?|reflection|re-?reading)|correction:|looking again"
