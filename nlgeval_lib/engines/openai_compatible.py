@@ -553,6 +553,11 @@ class Pace:
     Source: AIMD, Chiu and Jain (1989), doi:10.1016/0169-7552(89)90019-6.
     """
 
+    _smaller: int  # open requests before the last step up; 0 for none
+    _rounds_held: int
+    _answers: int  # of this round
+    _round_start: float
+
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.most = most
         self.open = min(_FEW, most)
@@ -601,7 +606,7 @@ class Pace:
 
     def _begin_rounds(self) -> None:
         """Count rounds, answers and seconds anew."""
-        self._smaller = 0  # open requests before the last step up; 0 for none
+        self._smaller = 0
         self._rounds_held = 0
         self._answers = 0
         self._round_start = self._clock()

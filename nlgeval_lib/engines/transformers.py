@@ -199,13 +199,10 @@ class TransformersEngine(Engine):
             if ids and len(ids) + (not self.seq2seq) <= self.context:
                 prompts.append((ask, ids))
                 continue
-            refused.append(
-                failed(
-                    ask,
-                    f"the prompt has {len(ids)} tokens, the model takes 1 to "
-                    f"{self.context}",
-                )
+            reason = (
+                f"the prompt has {len(ids)} tokens, the model takes 1 to {self.context}"
             )
+            refused.append(failed(ask, reason))
         return prompts, refused
 
     def loglikelihood(

@@ -252,6 +252,17 @@ def test_the_pace_finds_what_a_server_takes(slots, queues, most):
     assert min(slots, most) / 2 <= late <= min(most, max(16, 2 * slots))
 
 
+def test_the_pace_reaches_the_most_within_four_answers_of_each():
+    """Where all answers come after .2 s, however many are asked."""
+    clock = 0.0
+    pace = module.Pace(256, clock=lambda: clock)
+    for _ in range(4):
+        clock += 0.2
+        for _ in range(pace.open):
+            pace.answered()
+    assert pace.open == 256
+
+
 # -- failures
 
 
