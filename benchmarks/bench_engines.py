@@ -3,8 +3,9 @@ take turns, and the model is a small random Llama built on the spot.
 
 vllm: engine, store and parser against `LLM.generate`: wall seconds, A and B in turn.
 openai: requests a second against a loopback server that waits 50 ms, as a share of what
-    `concurrency` allows; processor time a request beside plain httpx2, which sends the
-    same bodies and reads the answers as JSON; memory while completions are handed over.
+    `concurrency` allows; 256 requests at a time beside plain httpx2, which sends the
+    same bodies and reads the answers as JSON: requests a second where the server waits
+    0, 50 and 200 ms, and processor time; memory while completions are handed over.
 
 `measure()` returns both as one section of results/bench.json; run as a script to print
 them. `bench_ray` uses the model and the server, too.
@@ -32,6 +33,8 @@ from nlgeval_lib.engines.store import Store
 # by title: a number, or why it was not measured
 Results = dict[str, Any]
 DELAY = 0.05  # seconds the loopback server takes to answer
+LATENCIES = (0.0, 0.05, 0.2)  # the same beside a plain client
+OPEN = 256  # requests at a time, there
 
 
 def measure(
@@ -249,9 +252,11 @@ def _stored_and_read(
             parsers.rating(draws[0].text, 1, 5)
 
 
-async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer each request of a connection after the delay, with one fixed completion,
-    until the client closes it.
+async def _answer(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, delay: float
+) -> None:
+    """Answer each request of a connection after `delay` seconds, with one fixed
+    completion, until the client closes it.
     """
     choice = {
         "index": 0,
@@ -282,18 +287,19 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
             if match := re.search(rb"(?i)\r\ncontent-length:(.*)\r", header):
                 length = int(match[1])
             await reader.readexactly(length)
-            await asyncio.sleep(DELAY)
+            await asyncio.sleep(delay)
             writer.write(head + body)
             await writer.drain()
     except (asyncio.IncompleteReadError, ConnectionError):
         writer.close()
 
 
-def _serve(pipe: Any) -> None:
+def _serve(pipe: Any, delay: float) -> None:
     """Serve on a free port, whose number goes to the pipe."""
 
     async def main() -> None:
-        server = await asyncio.start_server(_answer, "127.0.0.1", 0)
+        answer = functools.partial(_answer, delay=delay)
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
         _, port = server.sockets[0].getsockname()
         pipe.send(port)
         async with server:
@@ -309,12 +315,15 @@ def _openai(calls: int) -> Results:
     calls: requests of each worker.
     """
     results: Results = {"delay, seconds": DELAY}
-    with serving("spawn") as url:
+    with serving() as url:
         for concurrency in (4, 8, 16):
             share = _share_of_ideal(url, calls, concurrency)
             title = f"concurrency {concurrency}, share of ideal"
             results[title] = round(share, 3)
-        results |= _beside_plain(url, 50 * calls)
+    for latency in LATENCIES:
+        with serving(latency) as url:
+            title = f"concurrency {OPEN}, {1000 * latency:g} ms"
+            results[title] = _beside_plain(url, 100 * calls)
     return results
 
 
@@ -345,27 +354,21 @@ def _share_of_ideal(
     return calls * DELAY / statistics.median(seconds)
 
 
-def _beside_plain(
-    url: str,
-    count: int,
-    concurrency: int = 256,
-) -> Results:
-    """Our engine and plain httpx2 in turn: processor time a request, whatever else the
-    machine does; and how much memory grows with the completions of the last round.
+def _beside_plain(url: str, count: int) -> Results:
+    """Our engine and plain httpx2 in turn, each in its own rounds: requests a second
+    and processor time a request; and how much memory grows with the completions of the
+    last round.
 
     url: of the server.
     count: requests of a round, for each of both.
-    concurrency: how many at a time, for each of both.
     """
-    engine: Any = engines.make(
-        "openai", model="slow", base_url=url, concurrency=concurrency
-    )
+    engine: Any = engines.make("openai", model="slow", base_url=url, concurrency=OPEN)
     sampling = Sampling(max_tokens=8)
     address = f"{url}/completions"
-    of_plain = []
-    of_ours = []
+    ratios = []
+    processor: dict[str, list[float]] = {"plain httpx2": [], "ours": []}
     growth = 0
-    for number in range(4):  # the first warms up, and finds the pace
+    for number in range(4):  # the first warms up
         # Both send the same bodies, made before the clock starts; no round repeats a
         # prompt of another.
         asks = []
@@ -374,27 +377,32 @@ def _beside_plain(
             (key,) = request.keys(engine, sampling)
             asks.append(engines.Ask.from_draw(request, 0, key, sampling))
         bodies = [engine.body(ask, sampling) for ask in asks]
-        began = time.process_time()
-        asyncio.run(_plain(address, bodies, concurrency))
-        between = time.process_time()
+        began = _clocks()
+        asyncio.run(_plain(address, bodies, OPEN))
+        between = _clocks()
         before = _resident()
         # Each batch is dropped at once, so that memory that grows is the engine's own.
         for batch in engine.generate(asks, sampling):
             del batch
         growth = _resident() - before
-        ended = time.process_time()
+        ended = _clocks()
         if number:
-            of_plain.append(1e6 * (between - began) / count)
-            of_ours.append(1e6 * (ended - between) / count)
-    plain = statistics.median(of_plain)
-    ours = statistics.median(of_ours)
-    title = f"concurrency {concurrency}"
-    return {
-        f"{title}, plain httpx2, microseconds a request": round(plain),
-        f"{title}, ours, microseconds a request": round(ours),
-        f"{title}, plain / ours": round(plain / ours, 3),
-        "bytes a completion that stay": round(growth / count),
+            ratios.append((between[0] - began[0]) / (ended[0] - between[0]))
+            processor["plain httpx2"].append(between[1] - began[1])
+            processor["ours"].append(ended[1] - between[1])
+    results: Results = {
+        "ours / plain, requests a second": _median(ratios),
+        "ours / plain, all rounds": [round(ratio, 3) for ratio in ratios],
     }
+    for name, seconds in processor.items():
+        each = 1e6 * statistics.median(seconds) / count
+        results[f"{name}, microseconds of a processor a request"] = round(each)
+    return results | {"bytes a completion that stay": round(growth / count)}
+
+
+def _clocks() -> tuple[float, float]:
+    """Seconds by the wall clock, and of processor time of this process."""
+    return time.perf_counter(), time.process_time()
 
 
 async def _plain(
@@ -427,16 +435,13 @@ def _resident() -> int:
 
 
 @contextlib.contextmanager
-def serving(method: str) -> Iterator[str]:
-    """The address of a loopback server that waits `DELAY` seconds before each answer;
+def serving(delay: float = DELAY) -> Iterator[str]:
+    """The address of a loopback server that waits `delay` seconds before each answer;
     it ends with the context.
-
-    method: of multiprocessing, by which the server's process is started; `fork` keeps a
-        `DELAY` that was set.
     """
     receiving, sending = multiprocessing.Pipe()
-    context: Any = multiprocessing.get_context(method)
-    server = context.Process(target=_serve, args=(sending,), daemon=True)
+    context: Any = multiprocessing.get_context("spawn")
+    server = context.Process(target=_serve, args=(sending, delay), daemon=True)
     server.start()
     try:
         yield f"http://127.0.0.1:{receiving.recv()}/v1"

@@ -190,11 +190,9 @@ def pace(prompts: int = 4000) -> Results:
 
     results = {}
     for delay in (0.5, 0.05):
-        bench_engines.DELAY = delay
         five_seconds = int(16 * 10 / delay / 2)
         counts = {16: min(five_seconds, prompts), 256: prompts}
-        # forked, so that the server has the delay that was set here
-        with bench_engines.serving("fork") as url:
+        with bench_engines.serving(delay) as url:
             for concurrency, count in counts.items():
                 title = f"{delay} s, at most {concurrency} at a time"
                 results[title] = _rate(url, concurrency, count)

@@ -33,6 +33,8 @@ class HostileServer(LoopbackServer):
         self.most_at_once = self.at_once = 0
         self.lock = threading.Lock()
         self.models: dict[str, Any] = {}  # what `/v1/models` tells
+        # called where it falls silent within an answer, or before one
+        self.falls_silent: Callable[[], None] = lambda: None
         self.mute = False  # it takes what is asked, and is silent
         self.drips = False  # a GET is answered by headers without end, a byte at a time
         self.says: tuple[int, bytes] | None = (
@@ -116,12 +118,14 @@ class Handler(QuietHandler):
         )
 
     def do_hang(self, body: dict, what: str) -> None:
+        self.server.falls_silent()
         self.server.over.wait()
 
     def do_drip(self, body: dict, what: str) -> None:
         """An answer that never ends, a byte at a time: no single read takes long."""
         self.send_response(200)
         self.end_headers()
+        self.server.falls_silent()
         while not self.server.over.wait(0.02):
             self.wfile.write(b" ")
             self.wfile.flush()

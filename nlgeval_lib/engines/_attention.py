@@ -27,13 +27,11 @@ def use(model: Any) -> None:
 def grouped(
     module: Any, query: Any, key: Any, value: Any, mask: Any, **options: Any
 ) -> tuple[Any, None]:
-    """What transformers' "sdpa" gives.
+    """What transformers' "sdpa" gives, (rows x new tokens x heads x width), and None.
 
-    module: the layer.
     query: (rows x heads x new tokens x width).
     key, value: (rows x groups of heads x all tokens x width).
     mask: where a new token may look, (rows x 1 x new tokens x all tokens), or None.
-    Returns: (rows x new tokens x heads x width), and None.
     """
     rows, heads, new_tokens, width = query.shape
     groups = key.shape[1]

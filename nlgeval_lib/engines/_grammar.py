@@ -15,9 +15,7 @@ from nlgeval_lib.engines.base import Sampling, UnsupportedSetting
 class Grammars:
     """The forms that completions of one model were held to, compiled once.
 
-    tokenizer: of the model.
-    vocabulary: how many tokens the model's logits are of, which may be more than the
-        tokenizer has.
+    vocabulary: how many tokens the model's logits are of; the tokenizer may have fewer.
 
     Raises: UnsupportedSetting, in each method, where xgrammar is not installed or does
     not take the form.
@@ -30,10 +28,7 @@ class Grammars:
         self._compiled: dict[str, Any] = {}
 
     def processor(self, sampling: Sampling) -> Any:
-        """What masks the logits of one batch; None where there is no form.
-
-        It keeps the state of its batch, so each batch needs its own.
-        """
+        """What masks the logits of one batch, whose state it keeps; None for no form."""
         if not sampling.form:
             return None
         from xgrammar.contrib.hf import LogitsProcessor
@@ -45,22 +40,6 @@ class Grammars:
         text = json.dumps(sampling.form, sort_keys=True)
         if text not in self._compiled:
             [(kind, form)] = sampling.form.items()
-            compiler = self._made_compiler(kind)
-            try:
-                self._compiled[text] = _compile(compiler, kind, form)
-            except (RuntimeError, ValueError) as error:
-                reason = " ".join(str(error).split())[:300]
-                raise UnsupportedSetting(
-                    f"xgrammar does not take the form {kind}: {reason}"
-                ) from error
-        return self._compiled[text]
-
-    def _made_compiler(self, kind: str) -> Any:
-        """The compiler for the model's tokens, made at the first call.
-
-        kind: of the form, for the message.
-        """
-        if self._compiler is None:
             try:
                 import xgrammar
             except ImportError:
@@ -68,19 +47,23 @@ class Grammars:
                     f"engine transformers needs the package xgrammar for the form "
                     f"{kind}: install it, or ask the engine vllm or its server"
                 ) from None
-            tokens = xgrammar.TokenizerInfo.from_huggingface(
-                self._tokenizer, vocab_size=self._vocabulary
-            )
-            self._compiler = xgrammar.GrammarCompiler(tokens)
-        return self._compiler
+            if self._compiler is None:
+                tokens = xgrammar.TokenizerInfo.from_huggingface(
+                    self._tokenizer, vocab_size=self._vocabulary
+                )
+                self._compiler = xgrammar.GrammarCompiler(tokens)
+            try:
+                self._compiled[text] = _compile(self._compiler, kind, form)
+            except (RuntimeError, ValueError) as error:
+                reason = " ".join(str(error).split())[:300]
+                raise UnsupportedSetting(
+                    f"xgrammar does not take the form {kind}: {reason}"
+                ) from error
+        return self._compiled[text]
 
 
 def _compile(compiler: Any, kind: str, form: Any) -> Any:
-    """A form, compiled; JSON is without blanks between its parts.
-
-    kind: "json", "regex" or "choice".
-    form: a JSON schema, a pattern, or a list of texts.
-    """
+    """A form, compiled; JSON is without blanks between its parts."""
     if kind == "json":
         return compiler.compile_json_schema(
             json.dumps(form), any_whitespace=False, separators=(",", ":")

@@ -60,20 +60,16 @@ class Sampler(LogitsProcessor):
             self.warpers.append(TopKLogitsWarper(sampling.top_k))
         if sampling.top_p < 1:
             self.warpers.append(TopPLogitsWarper(sampling.top_p))
-        self.seeds: list[int] = []
-        for seed in seeds:
-            if seed is None:
-                seed = secrets.randbits(64)
-            self.seeds.append(seed)
+        fresh = secrets.randbits
+        self.seeds = [fresh(64) if seed is None else seed for seed in seeds]
         self.drawn = 0  # steps that were drawn by now
         # a step each: token numbers and log-probabilities, both (rows x tokens)
         self.steps: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """The scores whose largest is the next token.
+        """The scores whose largest is the next token, (rows x vocabulary).
 
-        input_ids: all tokens so far, (rows x tokens).
-        scores: the model's logits of the next token, (rows x vocabulary).
+        input_ids: all tokens so far, (rows x tokens). scores: the model's logits.
         """
         logits = scores.float()
         allowed = logits
@@ -87,11 +83,7 @@ class Sampler(LogitsProcessor):
         return reshaped
 
     def _penalised(self, input_ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-        """The logits with the penalty on tokens that were read or written already.
-
-        Logits above 0 are divided by the penalty, those below are multiplied by it:
-        both become less likely where it is above 1.
-        """
+        """The logits with the penalty on tokens that were read or written already."""
         penalty = self.sampling.repetition_penalty
         if penalty == 1:
             return logits
@@ -116,11 +108,7 @@ class Sampler(LogitsProcessor):
     def _keep_logprobs(
         self, logits: torch.Tensor, chosen: torch.Tensor, count: int
     ) -> None:
-        """Keep the log-probabilities of the chosen tokens and the `count` likeliest.
-
-        logits: as the model gave them, (rows x vocabulary).
-        chosen: the token of each row.
-        """
+        """Keep the log-probabilities of the chosen tokens and the `count` likeliest."""
         table = logits.log_softmax(-1)
         top = table.topk(min(count, table.shape[1])).indices
         numbers = torch.cat([chosen[:, None], top], 1)
@@ -128,10 +116,8 @@ class Sampler(LogitsProcessor):
         self.steps.append((numbers.cpu(), values.cpu()))
 
     def _without_padding(self, input_ids: torch.Tensor) -> torch.Tensor:
-        """The tokens, with the prompt's last token in place of padding on the left.
-
-        The penalty is then not on the padding token. The prompt's last token is never
-        padding.
+        """The tokens, with the prompt's last token in place of padding on the left:
+        the penalty is then not on the padding token.
         """
         if self.prompt is None:
             return input_ids
@@ -143,13 +129,9 @@ class Sampler(LogitsProcessor):
         return torch.cat([prompt, new_tokens], 1)
 
     def logprobs(self, tokenizer: Any) -> list[tuple[dict[str, float], ...] | None]:
-        """The log-probabilities of each step, row by row.
-
-        tokenizer: gives the tokens' texts.
-
-        Returns: for every row its steps, each a table from token text to
-        log-probability: the token that was written comes first, then the likeliest
-        ones. None for every row where no log-probabilities were requested.
+        """For every row its steps, each a table from token text to log-probability:
+        the token that was written, then the likeliest ones; None for every row where
+        none were requested.
         """
         if self.sampling.logprobs is None:
             return [None] * len(self.seeds)
@@ -230,18 +212,12 @@ class StopTexts(StoppingCriteria):
         self.stop = stop
         self.start = start
         self.tokenizer = tokenizer
-        sizes = [len(text.encode()) for text in stop]
-        longest = max(sizes, default=0)  # bytes
-        self.window = longest + 4
+        self.window = 4 + max((len(text.encode()) for text in stop), default=0)
 
     def __call__(self, input_ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
-        """Whether each row is finished, by its last tokens.
+        """Whether each row of `input_ids` (rows x tokens) is finished, (rows,).
 
         The last tokens are enough: a token is at least one byte, or writes nothing.
-
-        input_ids: all tokens so far, (rows x tokens).
-
-        Returns: (rows,) of truth values.
         """
         finished = torch.zeros(
             input_ids.shape[0], dtype=torch.bool, device=input_ids.device

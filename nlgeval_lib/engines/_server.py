@@ -5,8 +5,8 @@ The first half (`place`, `about`, `takes`, `revision`, `key`) finds out who it i
 before anything is asked. The second half (`read`, `refused`, `fault`) makes a
 completion of an answer, or an `AttemptFailed` that says whether another attempt may
 help. Nothing that a server sends is trusted. What is kept of its texts has no run of
-15 letters and digits or more of the key, in any form that `_forms` lists; other ways to
-hide a key are not looked for.
+15 letters and digits or more of the key, in any form that `_forms` lists, be it spread
+over tokens as `repeats_key` says; other ways to hide a key are not looked for.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import contextlib
 import email.utils
 import functools
 import ipaddress
+import itertools
 import math
 import os
 import re
@@ -34,9 +35,9 @@ from nlgeval_lib.records import Completion
 OFFICIAL = "https://api.openai.com/v1"
 # how the parts of a revision begin that mark another server or other settings
 MARKS = ("at:", "extra:", "quantization=", "load_in_4bit=", "load_in_8bit=")
-# what a server says of a model and keys have
 _SURELY = 1e-3  # a logarithm above it is of no probability, whatever was rounded
-_MODEL_FACTS = ("owner", "root", "quantization")
+# what a server says of a model, and what it is called in revisions
+_MODEL_FACTS = {"owned_by": "owner", "root": "root", "quantization": "quantization"}
 _UNKNOWN = re.compile(
     r"unrecogni|unknown|unexpected|unsupported|not (permitted|allowed|supported)|extra",
     re.I,
@@ -44,7 +45,6 @@ _UNKNOWN = re.compile(
 _PATIENCE = 10.0  # seconds for an answer that costs a server nothing
 _MOST = 1 << 20  # bytes of it
 _MOST_TOKENS = 1 << 32  # of one answer; a larger count is no count
-
 # What servers call an end at the token limit, and an end that is none. What else they
 # say is kept as they say it.
 _CUT = ("length", "max_tokens", "max_length", "model_length")
@@ -81,19 +81,14 @@ def place(address: str) -> str:
     parts = urlsplit(address)
     if parts.hostname == urlsplit(OFFICIAL).hostname:
         return ""
-    host = parts.netloc.rpartition("@")[2]
     path = parts.path.rstrip("/").removesuffix("/v1")
-    return _plain(host + path)
+    return _plain(parts.netloc.rpartition("@")[2] + path)
 
 
 def about(address: str, model: str, key: str, hung: bool = False) -> dict[str, str]:
-    """What does a server say of a model?
+    """What does a server say of a model? One that is silent is warned of.
 
-    A server that is silent is warned of.
-
-    address: up to and with `/v1`.
-    model: as the server calls it.
-    key: that is sent.
+    address: up to and with `/v1`. model: as the server calls it. key: that is sent.
     hung: it was given up before for want of an answer.
 
     Returns: `server`, and what it names of `owner`, `root` (the weights that it serves
@@ -104,7 +99,7 @@ def about(address: str, model: str, key: str, hung: bool = False) -> dict[str, s
     """
     facts = {"server": place(address) or urlsplit(OFFICIAL).netloc}
     try:
-        listed = _json_at(f"{address}/models", key).get("data")
+        facts |= _facts(_json_at(f"{address}/models", key).get("data"), model)
     except TimeoutError:
         silence = f"{facts['server']} has not answered within {_PATIENCE:g} s"
         if hung:
@@ -115,7 +110,6 @@ def about(address: str, model: str, key: str, hung: bool = False) -> dict[str, s
             f"{silence} what models it has; it is asked all the same", stacklevel=2
         )
         return facts
-    facts |= _facts(listed, model)
     # OpenAI's own server is not asked for a version
     if place(address):
         with contextlib.suppress(TimeoutError):
@@ -126,37 +120,26 @@ def about(address: str, model: str, key: str, hung: bool = False) -> dict[str, s
 
 
 def _facts(listed: Any, model: str) -> dict[str, str]:
-    """Owner, root and quantization of a model, where a server's list of its models has
-    them.
-
-    listed: what the server sent as its list.
-    """
+    """Owner, root and quantization of a model in what a server sent as its list."""
     facts: dict[str, str] = {}
-    if not isinstance(listed, list):
-        return facts
-    for entry in listed:
+    for entry in listed if isinstance(listed, list) else ():
         if not isinstance(entry, dict) or entry.get("id") != model:
             continue
         root = str(entry.get("root") or "")
         if root.startswith(("/", ".", "~")):
             # weights in a folder are called by its name, not by its path
             root = root.rstrip("/").rpartition("/")[2]
-        if root == model:
-            root = ""
-        values = (entry.get("owned_by"), root, entry.get("quantization"))
-        for name, value in zip(_MODEL_FACTS, values, strict=True):
-            if value:
-                facts[name] = _plain(str(value))
+        entry = {**entry, "root": root if root != model else ""}
+        for field, name in _MODEL_FACTS.items():
+            if entry.get(field):
+                facts[name] = _plain(str(entry[field]))
     return facts
 
 
 def takes(address: str, model: str, key: str) -> bool:
-    """Whether a server takes vLLM's settings.
+    """Whether a server takes vLLM's settings; False where it is silent.
 
-    It is asked once, with a value that vLLM refuses and others do not know. False where
-    it does not answer in time.
-
-    address, model, key: as `about` has them.
+    It is asked once, with a value that vLLM refuses and others do not know.
 
     Raises: EngineError where nobody is there.
     """
@@ -172,7 +155,8 @@ def takes(address: str, model: str, key: str) -> bool:
 
 
 def revision(base: str, facts: dict[str, str], extra: dict[str, Any]) -> str:
-    """The revision of a served model: its base, this server and the settings.
+    """The revision of a served model: its base, this server and the settings, with "+"
+    between them.
 
     The engine's version is no part of it, as a server's update would orphan what is
     stored.
@@ -180,15 +164,11 @@ def revision(base: str, facts: dict[str, str], extra: dict[str, Any]) -> str:
     base: the revision that the caller names; "" for none.
     facts: as `about` gives them; none of OpenAI's own server.
     extra: further settings of each call.
-
-    Returns: the parts, joined by "+".
     """
-    parts = []
-    if base:
-        parts.append(base)
+    parts = [base] if base else []
     if facts:
         parts.append(f"at:{facts['server']}")
-    for name in _MODEL_FACTS:
+    for name in _MODEL_FACTS.values():
         if name in facts:
             parts.append(f"{name}:{facts[name]}")
     if extra:
@@ -211,9 +191,7 @@ def is_marked(revision: str) -> bool:
 
 
 def check_address(url: str) -> str:
-    """An address that can be asked, without a slash at its end.
-
-    url: over http or https, with a host.
+    """An address over http or https, without a slash at its end.
 
     Raises: ValueError for any other; the message has no user name or key.
     """
@@ -231,10 +209,6 @@ def key(variable: str, url: str, plain_http: bool) -> str:
     """The key in an environment variable; "" where it has none.
 
     It goes over https or to this machine alone, unless `plain_http`.
-
-    variable: its name.
-    url: the server's address.
-    plain_http: whether the key may go over http to another machine.
 
     Raises: EngineError where it may not be sent or no header can hold it, or where
     OpenAI's own server needs one.
@@ -263,31 +237,22 @@ def key(variable: str, url: str, plain_http: bool) -> str:
 
 def _is_local(host: str) -> bool:
     """Whether a host is this machine."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
     with contextlib.suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
-    return False
+    return host == "localhost" or host.endswith(".localhost")
 
 
 def _plain(text: str) -> str:
-    """A text without blanks and without the marks of signatures, cut to 80
-    characters.
-    """
+    """A text without blanks and signatures' marks, cut to 80 characters."""
     return re.sub(r"[\s|+@]+", "_", _HALVES.sub("\ufffd", text))[:80]
 
 
 def _json_at(url: str, key: str) -> dict[str, Any]:
-    """The JSON object that a GET is answered with; empty for any other answer.
-
-    Raises: as `_exchange`.
-    """
+    """The JSON object that a GET is answered with; empty for any other answer."""
     status, content = _exchange(url, key)
-    if status != 200:
-        return {}
     with contextlib.suppress(ValueError):
         answer = loaded(content)
-        if isinstance(answer, dict):
+        if status == 200 and isinstance(answer, dict):
             return answer
     return {}
 
@@ -295,23 +260,17 @@ def _json_at(url: str, key: str) -> dict[str, Any]:
 def _exchange(
     url: str, key: str, body: dict[str, Any] | None = None
 ) -> tuple[int, bytes]:
-    """Status and body of the answer to a GET, or to a POST of this JSON.
-
-    body: None for a GET.
-
-    Returns: the status is 0 where the answer is not one of a server, or too long.
+    """Status and body of the answer to a GET, or to a POST of this JSON; status 0 where
+    the answer is not one of a server, or too long.
 
     Raises: EngineError where nobody is there; TimeoutError for somebody who is silent.
     """
     import httpx2
 
-    headers = {"authorization": f"Bearer {key or 'none'}"}
-    method = "POST" if body else "GET"
-
     async def exchange() -> tuple[int, bytes]:
         content = b""
-        client = httpx2.AsyncClient(headers=headers, timeout=_PATIENCE)
-        call = client.stream(method, url, json=body)
+        client = httpx2.AsyncClient(headers=authorization(key), timeout=_PATIENCE)
+        call = client.stream("POST" if body else "GET", url, json=body)
         # one limit for all: a server that sends a byte now and then is silent, too
         async with asyncio.timeout(_PATIENCE), client, call as response:
             async for part in response.aiter_bytes():
@@ -336,12 +295,17 @@ def _exchange(
         return 0, b""
 
 
+def authorization(key: str) -> dict[str, str]:
+    """The header that sends a key."""
+    return {"authorization": f"Bearer {key or 'none'}"}
+
+
+# -- what is sent
+
+
 def without_lengths(schema: Any) -> Any:
-    """A JSON schema without the lengths of texts, which OpenAI's strict form refuses.
-
-    The token limit bounds texts there.
-
-    schema: or a part of one, at any depth.
+    """A JSON schema without the lengths of texts, which OpenAI's strict form refuses;
+    the token limit bounds texts there.
 
     Example:
         >>> without_lengths({"type": "string", "maxLength": 9})
@@ -358,30 +322,42 @@ def without_lengths(schema: Any) -> Any:
     return shorter
 
 
+def spared(body: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """A request's body without what the server does not take.
+
+    names: `max_tokens` is called max_completion_tokens then, a `system` message stands
+    before the first one of the user, a neutral `top_p` or a `seed` is left out.
+    """
+    body = dict(body)
+    if "max_tokens" in names and "max_tokens" in body:
+        body["max_completion_tokens"] = body.pop("max_tokens")
+    if "top_p" in names and body.get("top_p") == 1:
+        del body["top_p"]
+    if "seed" in names:
+        body.pop("seed", None)
+    messages = body.get("messages", ())
+    if "system" in names and len(messages) > 1 and messages[0]["role"] == "system":
+        text = f"{messages[0]['content']}\n\n{messages[1]['content']}"
+        body["messages"] = [{**messages[1], "content": text}, *messages[2:]]
+    return body
+
+
 # -- what it answers
 
 
 @dataclass(eq=False)
 class AttemptFailed(Exception):
-    """What an attempt at a request came to.
-
-    reason: in words.
-    wait: seconds until another attempt, at the least; None where there should be none.
-    hopeless: no request of this run will fare better.
-    without: what the server does not take, and a request can do without (`spared`).
-    passing: it says nothing about the prompt; always so where it is hopeless or may be
-        tried again.
-    silent: nobody answered in time.
-    unreachable: nobody is there.
-    """
+    """What an attempt at a request came to."""
 
     reason: str
+    # seconds until another attempt, at the least; None where there should be none
     wait: float | None = None
-    hopeless: bool = False
+    hopeless: bool = False  # no request of this run will fare better
+    # It says nothing about the prompt: so where it is hopeless or may be tried again.
     passing: bool = False
-    silent: bool = False
-    unreachable: bool = False
-    without: str = ""
+    silent: bool = False  # nobody answered in time
+    unreachable: bool = False  # nobody is there
+    without: str = ""  # what the server does not take, and `spared` leaves out
 
     def __post_init__(self) -> None:
         self.passing = self.passing or self.hopeless or self.wait is not None
@@ -391,9 +367,7 @@ class AttemptFailed(Exception):
 
 
 def _bad(reason: str) -> AttemptFailed:
-    """The failure of an answer that makes no sense; another attempt may be made at
-    once.
-    """
+    """The failure of an answer that makes no sense; another may be asked at once."""
     return AttemptFailed(f"a bad answer: {reason}", wait=0.0)
 
 
@@ -402,29 +376,21 @@ def loaded(content: bytes) -> Any:
 
     Raises: ValueError for what is no JSON.
     """
-    return files.from_json(content, parse_constant=_constant)
-
-
-def _constant(name: str) -> float | None:
-    """What a constant beyond JSON's own becomes: None for NaN, else the infinite
-    number.
-    """
-    return None if name == "NaN" else float(name)
+    constants = {"NaN": None, "Infinity": math.inf, "-Infinity": -math.inf}
+    return files.from_json(content, parse_constant=constants.get)
 
 
 def read(
     content: bytes, ask: Ask, logprobs: bool, asked_model: str = "", **labels: Any
 ) -> tuple[Completion, str]:
-    """The completion in a response's body, and the model that it names.
+    """The completion in a body of status 200, and the model that it names ("" for
+    none).
 
-    content: the body of an answer with status 200.
     ask: what was asked.
     logprobs: whether log-probabilities were asked for.
     asked_model: the name that was asked for; another one in the answer is kept as
         `served`.
     labels: the completion's model and revision.
-
-    Returns: the completion, and the name of the model, "" where the answer has none.
 
     Raises: AttemptFailed saying what is wrong with it.
     """
@@ -459,11 +425,7 @@ def read(
 
 
 def _choice(choice: Any, chat: bool, logprobs: bool) -> dict[str, Any]:
-    """One choice, read without trust: its text, reasoning, finish reason and
-    log-probabilities, as fields of a completion.
-
-    chat: whether messages were asked; else a text.
-    logprobs: whether it must have log-probabilities.
+    """One choice, read without trust, as fields of a completion.
 
     Raises: AttemptFailed saying what is wrong with it.
     """
@@ -482,12 +444,10 @@ def _choice(choice: Any, chat: bool, logprobs: bool) -> dict[str, Any]:
             raise _bad("no log-probabilities in it, and they were asked") from None
         if any(max(row.values(), default=0.0) > _SURELY for row in table):
             raise _bad("a log-probability above 0")
-    if reason.lower() in _CUT:
-        reason = "length"
     return {
         "text": _HALVES.sub("\ufffd", text),
         "reasoning": _HALVES.sub("\ufffd", _reasoning(choice)),
-        "finish_reason": reason,
+        "finish_reason": "length" if reason.lower() in _CUT else reason,
         "logprobs": table,
     }
 
@@ -515,10 +475,7 @@ def _choice_text(choice: Any, chat: bool) -> str:
 
 
 def _reasoning(choice: Any) -> str:
-    """What the model thought aloud, where the server tells it apart from the answer.
-
-    vLLM calls it `reasoning`, other servers and older versions `reasoning_content`.
-    """
+    """What the model thought aloud, where the server tells it apart from the answer."""
     match choice:
         case {"message": {"reasoning": str(text)} | {"reasoning_content": str(text)}}:
             return text
@@ -528,30 +485,31 @@ def _reasoning(choice: Any) -> str:
 
 
 def _parts_text(parts: Sequence[Any], thinking: bool) -> str:
-    """The text of a content that is a list of parts: of those that think, or of the
-    others.
+    """The text of a content's parts that think, or of the others.
 
     Raises: AttemptFailed for a part without a text.
     """
     texts = []
     for part in parts:
+        thinks = False
         match part:
             case {"type": "thinking" | "reasoning"}:
-                inner = part.get("thinking") or part.get("text") or ""
-                if not isinstance(inner, str):
-                    inner = _parts_text(inner, thinking=False)
-                texts.append(inner if thinking else "")
+                thinks = True
+                text = part.get("thinking") or part.get("text") or ""
+                if not isinstance(text, str):
+                    text = _parts_text(text, thinking=False)
             case {"text": str(text)} | str(text):
-                texts.append("" if thinking else text)
+                pass
             case _:
                 raise _bad("a part of its content without a text")
+        if thinks == thinking:
+            texts.append(text)
     return "".join(texts)
 
 
 def _steps(logprobs: Any, chat: bool) -> list[list[tuple[str, float]]]:
-    """The tokens with their log-probabilities, at each place of a completion.
-
-    The token that was written comes first, then the alternatives.
+    """The tokens with their log-probabilities, at each place of a completion: the one
+    that was written, then the alternatives.
     """
     steps = []
     if chat:
@@ -594,38 +552,30 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def refused(
-    status: int,
-    headers: Mapping[str, str],
-    content: bytes,
-    key: str,
-    variable: str,
-    now: float,
-) -> Exception:
+    answer: Any, content: bytes, key: str, variable: str, seconds: float
+) -> AttemptFailed:
     """What does an answer with a status of 300 or more mean?
 
-    status, headers, content: of the answer.
+    answer: has its status and headers. content: its body.
     key: that was sent; it is taken out of the reason.
     variable: that of the environment which has the key.
-    now: seconds since 1970.
-
-    Returns: an `AttemptFailed`, with the seconds to wait where another attempt may
-    help.
+    seconds: since 1970.
     """
+    status = answer.status_code
     message, code = _error_message(content)
     # masked before it is cut, which may be within the key
     message = without_key(message[:2000], key)[:400]
     reason = f"HTTP {status}: {message}"
-    if status in (401, 403) and key:
-        reason += f"; the key is that of {variable}"
-    elif status in (401, 403):
-        reason += f"; no key was sent: set {variable}"
+    if status in (401, 403):
+        whose = f"the key is that of {variable}"
+        reason += f"; {whose if key else f'no key was sent: set {variable}'}"
     if status in (400, 403, 422):
         name, advice = _not_taken(message)
         if advice or name:
             reason += f"; {advice}" if advice else ""
             return AttemptFailed(reason, hopeless=True, without=name)
     if 300 <= status < 400:
-        target = _redirected_to(headers.get("location", ""))
+        target = _redirected_to(answer.headers.get("location", ""))
         reason = (
             f"HTTP {status}: the server sends on to {target}, and prompts "
             "follow no redirect; is its address, with /v1, to be asked (--base-url)?"
@@ -636,7 +586,7 @@ def refused(
         return AttemptFailed(reason, hopeless=True)
     if status not in (408, 409, 429) and status < 500:
         return AttemptFailed(reason, passing=code == "content_filter")
-    wait = retry_after(headers, now) or 0.0
+    wait = retry_after(answer.headers, seconds) or 0.0
     if wait > MOST_WAIT:
         reason += f"; the server asks to wait {wait:.0f} s, more than {MOST_WAIT:g}"
         return AttemptFailed(reason, passing=True)
@@ -685,31 +635,12 @@ def _not_taken(message: str) -> tuple[str, str]:
         if most and most[1] != "0":
             return "", f"ask with -s logprobs={most[1]}"
         return "", "ask without log-probabilities: -s method=mean, or -s weigh=no"
-    for name in ("temperature", "top_p", "seed"):
+    if re.search(r"\btemperature\b", message):
+        return "", "ask with -s temperature=1"
+    for name in ("top_p", "seed"):
         if re.search(rf"\b{name}\b", message):
-            advice = {"temperature": "ask with -s temperature=1"}.get(name, "")
-            return ("" if advice else name), advice
+            return name, ""
     return "", ""
-
-
-def spared(body: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """A request's body without what the server does not take.
-
-    names: `max_tokens` is called max_completion_tokens then, a `system` message stands
-    before the first one of the user, a neutral `top_p` or a `seed` is left out.
-    """
-    body = dict(body)
-    if "max_tokens" in names and "max_tokens" in body:
-        body["max_completion_tokens"] = body.pop("max_tokens")
-    if "top_p" in names and body.get("top_p") == 1:
-        del body["top_p"]
-    if "seed" in names:
-        body.pop("seed", None)
-    messages = body.get("messages", ())
-    if "system" in names and len(messages) > 1 and messages[0]["role"] == "system":
-        text = f"{messages[0]['content']}\n\n{messages[1]['content']}"
-        body["messages"] = [{**messages[1], "content": text}, *messages[2:]]
-    return body
 
 
 def _redirected_to(address: str) -> str:
@@ -723,12 +654,11 @@ def _redirected_to(address: str) -> str:
 def _error_message(content: bytes) -> tuple[str, Any]:
     """The message and the code of an error in a body; the body's text without them."""
     try:
-        answer = loaded(content)
+        error = loaded(content)
     except ValueError:
-        answer = content.decode(errors="replace").strip()
-    error = answer
-    if isinstance(answer, dict):
-        error = answer.get("error", answer)
+        error = content.decode(errors="replace").strip()
+    if isinstance(error, dict):
+        error = error.get("error", error)
     if not isinstance(error, dict):
         return str(error), None
     return str(error.get("message") or error), error.get("code")
@@ -765,14 +695,23 @@ def fault(error: Exception, timeout: float, key: str) -> AttemptFailed:
     return failure
 
 
+# -- the key in what it answers
+
+
 def repeats_key(completion: Completion, key: str) -> bool:
-    """Whether a text of a completion has the key in it, as `has_key` says."""
-    names = completion.served + completion.fingerprint
-    texts = completion.text + completion.reasoning + completion.finish_reason
+    """Whether a text of a completion has the key in it, as `has_key` says.
+
+    Of log-probabilities the tokens of each rank are one text (those that were written,
+    the first alternatives, and so on), and all of them, in their order, are another.
+    """
+    texts = [
+        completion.served + completion.fingerprint,
+        completion.text + completion.reasoning + completion.finish_reason,
+    ]
     steps = completion.logprobs or ()
-    written = "".join(next(iter(step), "") for step in steps)
-    tokens = (token for step in steps for token in step)
-    return any(has_key(text, key) for text in (texts, names, written, *tokens))
+    texts += map("".join, itertools.zip_longest(*steps, fillvalue=""))
+    texts.append("".join(itertools.chain.from_iterable(steps)))
+    return any(has_key(text, key) for text in texts)
 
 
 def without_key(reason: str, key: str) -> str:

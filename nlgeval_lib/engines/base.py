@@ -13,7 +13,6 @@ import functools
 import hashlib
 import json
 import math
-import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,25 +34,17 @@ ROLES = ("system", "user", "assistant")
 
 
 class EngineError(RuntimeError):
-    """An engine cannot work at all: no model, no server, no key.
-
-    The message says what to do.
-    """
+    """An engine cannot work at all: no model, no server, no key; and what to do."""
 
 
 class UnsupportedSetting(ValueError):
-    """An engine was given a setting that its backend cannot honour.
+    """An engine was given a setting that its backend cannot honour."""
 
-    without: the options of a command that asks without it.
-    """
-
-    without: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()  # the options of a command that asks without it
 
 
 def canonical(value: Any) -> str:
     """JSON with sorted keys, no blanks, only ASCII: equal everywhere.
-
-    value: what JSON can hold.
 
     Raises: TypeError for what JSON cannot hold; ValueError for NaN and infinite
     numbers.
@@ -68,31 +59,25 @@ def canonical(value: Any) -> str:
 
 
 def request_key(body: Mapping[str, Any]) -> str:
-    """The sha256 of a request's body, as 64 hex digits.
+    """The sha256 of a request's body (of `Request.body`), as 64 hex digits."""
+    return _sha256(canonical(body))
 
-    body: has model, revision, prompt or messages, and sampling, as `Request.body` gives
-        it.
-    """
-    return hashlib.sha256(canonical(body).encode()).hexdigest()
+
+def _sha256(text: str) -> str:
+    """The sha256 of a text, as 64 hex digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def draw_keys(body: Mapping[str, Any], draws: Sequence[int]) -> list[str]:
-    """The keys of some draws of one request.
-
-    A key is the sha256 of the canonical JSON of the body with `"draw": i`.
+    """The keys of some draws of one request, in their order: each the sha256 of the
+    canonical JSON of the body with `"draw": i`, as 64 hex digits.
 
     body: as `Request.body` gives it.
     draws: which ones, counted from 0.
-
-    Returns: a key of 64 hex digits for each draw, in their order.
     """
     # "draw" sorts before every other name of the body, so it can be put in front
     body_text = canonical(body)[1:]
-    keys = []
-    for draw in draws:
-        text = f'{{"draw":{draw},{body_text}'
-        keys.append(hashlib.sha256(text.encode()).hexdigest())
-    return keys
+    return [_sha256(f'{{"draw":{draw},{body_text}') for draw in draws]
 
 
 def _canonical(schema: Mapping[str, Any] | str | None) -> str | None:
@@ -114,9 +99,7 @@ def _canonical(schema: Mapping[str, Any] | str | None) -> str | None:
 
 def _as_texts(value: Any) -> Any:
     """One text as a tuple of texts; every other value as it is."""
-    if isinstance(value, str):
-        return (value,)
-    return value
+    return (value,) if isinstance(value, str) else value
 
 
 _Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -180,10 +163,8 @@ class Sampling:
                 f"n={self.n} with temperature 0: greedy draws are all the same; "
                 "ask for one or sample"
             )
-        if self.choice is not None:
-            different = set(self.choice)
-            if len(different) != len(self.choice):
-                raise ValueError(f"choice={self.choice!r}: different texts are needed")
+        if self.choice is not None and len({*self.choice}) != len(self.choice):
+            raise ValueError(f"choice={self.choice!r}: different texts are needed")
         forms = self._forms()
         if len(forms) > 1:
             raise ValueError(
@@ -197,10 +178,8 @@ class Sampling:
 
     @property
     def form(self) -> dict[str, Any]:
-        """The form of a structured completion in vLLM's terms; empty without one.
-
-        Its one name is `choice`, `regex` or `json`; under it are the texts, the pattern
-        or the schema.
+        """The form of a structured completion by vLLM's name of it (`choice`, `regex`
+        or `json`): the texts, the pattern or the schema; empty without one.
         """
         if self.json_schema is not None:
             return {"json": json.loads(str(self.json_schema))}
@@ -233,18 +212,12 @@ class Sampling:
             key |= {"top_p": 1.0, "top_k": 0, "seed": None}
         for name in ("stop", "logprobs", "choice", "regex", "json_schema"):
             value = getattr(self, name)
-            if value is None or value == ():
-                continue
-            if isinstance(value, tuple):
-                value = list(value)
-            key[name] = value
+            if value is not None and value != ():
+                key[name] = list(value) if isinstance(value, tuple) else value
         return key
 
     def signature(self) -> str:
-        """Short text for an evaluator's signature.
-
-        Stop texts and the form of a structured completion are named by a hash of all of
-        them.
+        """Short text for an evaluator's signature; stop texts and a form by a hash.
 
         Example:
             >>> Sampling(temperature=1, top_p=0.9, n=3, max_tokens=256).signature()
@@ -263,15 +236,11 @@ class Sampling:
             if getattr(self, name) != plain.get(name):
                 parts.append(f"{short}:{getattr(self, name):g}")
         if self.temperature > 0:
-            seed = "none"
-            if self.seed is not None:
-                seed = str(self.seed)
-            parts.append(f"seed:{seed}")
+            parts.append(f"seed:{'none' if self.seed is None else self.seed}")
         for name in ("stop", *self._forms()):
             value = getattr(self, name)
             if value:
-                digest = hashlib.sha256(canonical(value).encode()).hexdigest()
-                parts.append(f"{name}:{digest[:8]}")
+                parts.append(f"{name}:{_sha256(canonical(value))[:8]}")
         return "|".join(parts)
 
 
@@ -286,18 +255,14 @@ def _adapters() -> dict[str, TypeAdapter[Any]]:
 class Request:
     """One prompt: a rendered text, or the messages of a chat.
 
-    prompt: the text; None for messages.
-    messages: each a mapping with `role` (of `ROLES`) and `content`, and nothing else;
-        None for a text.
-    id: names the request where it fails; it is no part of the key.
-
     Raises: ValueError unless exactly one of `prompt` and `messages` is given and well
     formed.
     """
 
     prompt: str | None = None
+    # each with `role` (of `ROLES`) and `content`, and nothing else
     messages: tuple[Mapping[str, str], ...] | None = None
-    id: str = ""
+    id: str = ""  # names the request where it fails; it is no part of the key
 
     def __post_init__(self) -> None:
         if (self.prompt is None) == (self.messages is None):
@@ -313,30 +278,27 @@ class Request:
         if not messages:
             raise ValueError("messages is empty: at least one message is needed")
         for message in messages:
-            if not _is_message(message):
-                raise ValueError(
-                    f"message {message!r}: a `role` (allowed are {', '.join(ROLES)}) "
-                    "and a text `content` are needed, nothing else"
-                )
+            match message:
+                case {"role": role, "content": str()} if role in ROLES:
+                    if len(message) == 2:
+                        continue
+            raise ValueError(
+                f"message {message!r}: a `role` (allowed are {', '.join(ROLES)}) "
+                "and a text `content` are needed, nothing else"
+            )
 
     @classmethod
     def chat(cls, user: str, system: str = "", id: str = "") -> Request:
-        """A chat of one user message, after a system message if there is one.
-
-        user, system: the contents; an empty system text is left out.
-        id: as `Request` has it.
-        """
+        """A chat of one user message, after a system message if there is one."""
+        contents = {"system": system, "user": user}
         messages = []
-        if system:
-            messages.append({"role": "system", "content": system})
-        messages.append({"role": "user", "content": user})
+        for role, content in contents.items():
+            if content or role == "user":
+                messages.append({"role": role, "content": content})
         return cls(messages=tuple(messages), id=id)
 
     def text(self) -> str:
-        """The prompt, or the messages' contents one after another.
-
-        It is for counting and sorting, not for a model.
-        """
+        """The prompt, or the messages' contents, to count and to sort by."""
         if self.messages is None:
             return self.prompt or ""
         return "\n".join(message["content"] for message in self.messages)
@@ -349,17 +311,11 @@ class Request:
             content = message["content"]
             parts.append(f"{message['role']}:{len(content)}:{content}")
         text = "".join(parts).encode("utf-8", "surrogatepass")
-        kind = b"messages"
-        if self.messages is None:
-            kind = b"prompt"
+        kind = b"prompt" if self.messages is None else b"messages"
         return hashlib.blake2b(text, digest_size=16, person=kind).digest()
 
     def body(self, engine: Engine, sampling: Sampling) -> dict[str, Any]:
-        """Everything that determines the request's completions, as the store has it.
-
-        engine: its model and revision are named.
-        sampling: its `key` is a part.
-        """
+        """Everything that determines the request's completions, as the store has it."""
         body: dict[str, Any] = {"model": engine.model, "revision": engine.revision}
         if self.messages is None:
             body["prompt"] = self.prompt
@@ -373,29 +329,15 @@ class Request:
         return draw_keys(self.body(engine, sampling), range(sampling.n))
 
 
-def _is_message(message: Mapping[str, Any]) -> bool:
-    """Whether it has a known role and a text as content, and nothing else."""
-    if set(message) != {"role", "content"}:
-        return False
-    return message["role"] in ROLES and isinstance(message["content"], str)
-
-
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One completion to make.
-
-    request: what is asked.
-    draw: which draw of it, from 0.
-    key: of the draw, 64 hex digits.
-    seed: of the draw alone; None for greedy and for unseeded drawing.
-    again: how often its answer was thrown away before; 0 for the first time.
-    """
+    """One completion to make."""
 
     request: Request
-    draw: int
-    key: str
-    seed: int | None
-    again: int = 0
+    draw: int  # which draw of it, from 0
+    key: str  # of the draw, 64 hex digits
+    seed: int | None  # of the draw alone; None for greedy and for unseeded drawing
+    again: int = 0  # how often its answer was thrown away before
 
     @classmethod
     def from_draw(
@@ -408,9 +350,7 @@ class Ask:
         """
         seed = None
         if sampling.seed is not None and sampling.temperature > 0:
-            digits = key
-            if again:
-                digits = hashlib.sha256(f"{key} {again}".encode()).hexdigest()
+            digits = _sha256(f"{key} {again}") if again else key
             seed = int(digits[:8], 16) >> 1
         return cls(request, draw, key, seed, again)
 
@@ -436,10 +376,7 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
     revision: str
 
     def check(self, sampling: Sampling) -> None:
-        """Nothing if the backend honours every setting.
-
-        Raises: UnsupportedSetting naming the one that it does not.
-        """
+        """Raises: UnsupportedSetting naming a setting that is not honoured."""
 
     @abstractmethod
     def generate(
@@ -447,11 +384,8 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
     ) -> Iterator[list[Completion]]:
         """The completions of `asks`, in any order, in batches as they are finished.
 
-        A completion that cannot be made is a `failed` one. Closing the iterator stops
-        the work.
-
-        asks: each is answered once.
-        sampling: of all of them.
+        Each is answered once; one that cannot be made is a `failed` one. Closing the
+        iterator stops the work.
 
         Raises: EngineError where this engine can complete nothing more.
         """
@@ -465,11 +399,8 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
         return f"engine:{self.name}|model:{self.model}@{self.revision}"
 
     def maker(self) -> str:
-        """What runs the model, such as `vllm 0.32.0`; the name alone where the version
-        is not known.
-        """
-        package = sys.modules.get(self.name)
-        version = getattr(package, "__version__", "")
+        """What runs the model, such as `vllm 0.32.0`, or the name alone."""
+        version = getattr(sys.modules.get(self.name), "__version__", "")
         return f"{self.name} {version}".rstrip()
 
     def close(self) -> None:
@@ -479,23 +410,13 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
         self.close()
 
     def _made(self, ask: Ask, *, text: str, **facts: Any) -> Completion:
-        """A finished completion of this engine's model.
-
-        text: the answer, without reasoning.
-        facts: its reasoning, finish reason, token counts and log-probabilities.
-        """
+        """A finished completion of this engine's model."""
         return Completion(
             ask.key, text, model=self.model, revision=self.revision, **facts
         )
 
     def _refuse(self, sampling: Sampling, *names: str, reason: str) -> None:
-        """Refuse settings that are not at their defaults.
-
-        names: of the settings, in the order in which they are looked at.
-        reason: why they cannot be honoured, for the message.
-
-        Raises: UnsupportedSetting for the first such setting of `names`.
-        """
+        """Raises: UnsupportedSetting for the first setting not at its default."""
         defaults = Sampling()
         for name in names:
             value = getattr(sampling, name)
@@ -508,22 +429,16 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
 def failed(ask: Ask, reason: str, passing: bool = False) -> Completion:
     """The error completion of an ask.
 
-    reason: why it could not be made; blanks are joined, and it is cut to 1,000
-        characters.
+    reason: why it could not be made; blanks are joined, at most 1,000 characters.
     passing: it says nothing about the prompt, which may be asked again.
     """
-    error = re.sub(r"\s+", " ", reason).strip()[:1000]
-    return Completion(
-        key=ask.key, text="", finish_reason="error", error=error, passing=passing
-    )
+    error = " ".join(reason.split())[:1000]
+    return Completion(ask.key, "", "error", error=error, passing=passing)
 
 
 def likeliest(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Log-probabilities by their tokens' texts, in order.
-
-    Tokens that share a text (parts of one character) have the largest of their values.
-
-    pairs: text and log-probability of each token.
+    """Log-probabilities by their tokens' texts, in order; tokens that share a text
+    (parts of one character) have the largest of their values.
 
     Example:
         >>> likeliest([("A", -0.5), ("B", -2.0), ("A", -0.1)])
@@ -531,6 +446,5 @@ def likeliest(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
     """
     row: dict[str, float] = {}
     for text, value in pairs:
-        largest = row.get(text, -math.inf)
-        row[text] = max(largest, float(value))
+        row[text] = max(row.get(text, -math.inf), float(value))
     return row

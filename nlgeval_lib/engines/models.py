@@ -24,17 +24,14 @@ def miniature() -> Path:
 def identify(
     model: str, revision: str | None, name: str | None
 ) -> tuple[str, str | None]:
-    """The name and revision under which a model's completions are stored.
+    """The name and revision under which a model's completions are stored; of a hub
+    model the revision may be None, not known yet.
 
     A local folder is called `name` or by the folder's own name, not by its path, and
     its revision is that of its weights (`weights.revision`).
 
     model: a folder, a name of weights that were fetched, or a hub id.
-    revision: of the model; None where the caller names none.
-    name: in place of the model's own; None for that.
-
-    Returns: name and revision; the revision is None for a hub model whose revision is
-    not known yet.
+    revision, name: as the caller names them; None for the model's own.
 
     Raises: EngineError where a path is given and nothing is there.
     """
@@ -60,11 +57,7 @@ def placed(model: str) -> str:
 
 
 def may_be_here(model: str) -> bool:
-    """Whether a model is a folder or has anything in the hub's cache; a quick look that
-    loads nothing.
-
-    model: a folder or a hub id.
-    """
+    """Whether a model is a folder or has anything in the hub's cache: a quick look."""
     from huggingface_hub import constants
 
     if Path(placed(model)).is_dir():
@@ -75,8 +68,6 @@ def may_be_here(model: str) -> bool:
 
 def reach_hub(model: str) -> None:
     """Pass where a model is here, or could be fetched.
-
-    model: a folder or a hub id.
 
     Raises: OSError where the hub cannot be reached, and for a model whose weights
         `nlgeval models` knows how to bring.
@@ -90,10 +81,8 @@ def reach_hub(model: str) -> None:
 
 
 def hub_revision(model: str, revision: str | None) -> str:
-    """The commit of a hub model that was just loaded, by the local cache.
-
-    revision: under which it was loaded; it is given back, or "main", where the cache
-        does not have the commit.
+    """The commit of a hub model that was just loaded, by the local cache; else the
+    revision under which it was loaded, or "main".
     """
     from huggingface_hub import try_to_load_from_cache
 
@@ -104,21 +93,14 @@ def hub_revision(model: str, revision: str | None) -> str:
 
 
 def quantised(options: Mapping[str, Any]) -> str:
-    """What a revision says of coarser weights, such as `+quantization=fp8`.
-
-    options: with which the model is loaded.
-
-    Returns: "" where they leave the weights as they are.
+    """What a revision says of coarser weights, by the options of loading; else "".
 
     Example:
         >>> quantised({"load_in_4bit": True, "max_model_len": 4096})
         '+load_in_4bit=True'
     """
-    marks = ""
-    for name in QUANTISING:
-        if options.get(name):
-            marks += f"+{name}={options[name]}"
-    return marks
+    names = [name for name in QUANTISING if options.get(name)]
+    return "".join(f"+{name}={options[name]}" for name in names)
 
 
 def token_ids(
@@ -126,7 +108,6 @@ def token_ids(
 ) -> list[int]:
     """The tokens of a text with the special ones, or of messages by the chat template.
 
-    tokenizer: of the model.
     chat_template: in place of the tokenizer's own; None for that.
     model: its name, for the message.
 

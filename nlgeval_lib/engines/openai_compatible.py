@@ -37,8 +37,14 @@ _HAND_OVER = 0.05
 _BEAT = 5.0
 # Seconds between two requests while more are open than ever before. Requests that start
 # at the same moment also end at the same moment, and the server idles in between.
-_APART = 0.004
+_APART = 0.001
 _REPEATED = "the answer repeats the API key; nothing of it is kept"
+_SURPLUS = "the server sent more than one answer to one request; none is kept"
+# from a response to the state of its connection, by h11
+_TO_STATE = (
+    *("stream", "_stream", "_httpcore_stream", "_stream"),
+    *("_connection", "_h11_state"),
+)
 _FEW = 16  # requests that are open at first
 _HOLD = 8  # rounds after which more open requests are tried again
 
@@ -85,9 +91,10 @@ class OpenAIEngine(Engine):
     give_up_after = 50
     # seconds for which no connection could be made at all: the server has ended
     unreachable_for = 4.0
-    # Tests put their own clock in place of these three. Only a date in a server's answer
-    # is held against the time of day, which may be set back meanwhile.
+    # Tests put their own clock in place of these. Only a date in a server's answer is
+    # held against the time of day, which may be set back meanwhile.
     _sleep = staticmethod(asyncio.sleep)
+    _limit = staticmethod(asyncio.timeout)
     _now = staticmethod(time.monotonic)
     _time_of_day = staticmethod(time.time)
 
@@ -110,9 +117,6 @@ class OpenAIEngine(Engine):
     ) -> None:
         if dialect not in DIALECTS:
             raise ValueError(f"dialect {dialect!r}: allowed are {', '.join(DIALECTS)}")
-        _check_least("concurrency", concurrency, 1)
-        _check_least("timeout", timeout, 1e-3)
-        _check_least("max_retries", max_retries, 0)
         if base_url is None:
             base_url = os.environ.get("OPENAI_BASE_URL") or None
             if base_url is not None:
@@ -139,13 +143,17 @@ class OpenAIEngine(Engine):
         # whether the last run was given up because no answer of any kind came
         self._hung = False
         self._run: _Run | None = None
-        self._check_no_key()
+        self._check_options()
 
-    def _check_no_key(self) -> None:
-        """Pass where no setting that is stored or shown has the key in it.
-
-        Raises: ValueError naming the setting.
+    def _check_options(self) -> None:
+        """Raises: ValueError for one out of range, and for one that is stored or shown
+        and has the key in it.
         """
+        leasts = {"concurrency": 1, "timeout": 1e-3, "max_retries": 0}
+        for option, least in leasts.items():
+            value = getattr(self, option)
+            if value < least:
+                raise ValueError(f"{option}={value}: at least {least} is needed")
         secret = os.environ.get(self.api_key_env, "").strip()
         if len(secret) < _server.SECRET:
             return
@@ -165,19 +173,15 @@ class OpenAIEngine(Engine):
 
     @functools.cached_property
     def revision(self) -> str:  # type: ignore[override]
-        """The given revision with marks of the server: `at:HOST+owner:...+root:...`.
-
-        Each mark is there where the server names it; `extra_body` adds `extra:{...}`.
+        """The given revision with marks of the server: `at:HOST+owner:...+root:...`,
+        where it names them; `extra_body` adds `extra:{...}`.
         """
         about = self._met() if _server.place(self.base_url) else {}
         return _server.revision(self._base_revision, about, self.extra_body)
 
     def _met(self) -> dict[str, str]:
-        """What the server says of itself.
-
-        It is asked once, and again after a run that was given up.
-
-        Raises: EngineError.
+        """What the server says of itself, asked once, and again after a run that was
+        given up; EngineError where nobody answers.
         """
         if not self.about:
             self.about = _server.about(
@@ -188,17 +192,13 @@ class OpenAIEngine(Engine):
         return self.about
 
     def _key(self) -> str:
-        """The key, read anew from the environment.
-
-        Raises: EngineError where it may not be sent, or is needed and not there.
-        """
+        """The key, read anew; EngineError where it may not be sent, or is missing."""
         return _server.key(self.api_key_env, self.base_url, self._plain_http)
 
     @property
     def beyond(self) -> bool:
-        """Whether vLLM's settings are sent.
-
-        The dialect says so, or the server's answers, or the probe of `check`.
+        """Whether vLLM's settings are sent: by the dialect, or by what the server says,
+        or by the probe of `check`.
         """
         if self.dialect == "auto":
             return self._probed or self.about.get("owner") == "vllm"
@@ -210,11 +210,8 @@ class OpenAIEngine(Engine):
         Raises: UnsupportedSetting for a setting that this server does not take;
         EngineError where nobody answers.
         """
-        defaults = Sampling()
-        names = []
-        for name in _BEYOND:
-            if getattr(sampling, name) != getattr(defaults, name):
-                names.append(name)
+        neutral = {name: getattr(Sampling(), name) for name in _BEYOND}
+        names = [name for name in _BEYOND if getattr(sampling, name) != neutral[name]]
         if not names:
             return
         unknown = self.dialect == "auto" and bool(_server.place(self.base_url))
@@ -224,10 +221,8 @@ class OpenAIEngine(Engine):
             )
         if self.beyond:
             return
-        settings = []
-        for name in names:
-            if getattr(defaults, name) is not None:
-                settings.append(f"-s {name}={getattr(defaults, name)}")
+        numbers = [name for name in names if neutral[name] is not None]
+        settings = [f"-s {name}={neutral[name]}" for name in numbers]
         without = " ".join(settings) or "-s structured=json or -s structured=no"
         reason = (
             "OpenAI's protocol does not have it, a server of vLLM does; "
@@ -241,12 +236,9 @@ class OpenAIEngine(Engine):
             raise
 
     def body(self, ask: Ask, sampling: Sampling) -> dict[str, Any]:
-        """The JSON of one call.
+        """The JSON of one call; settings at their neutral value are sent too, as a
+        server's own defaults may differ.
 
-        Settings at their neutral value are sent too: a server's own defaults may
-        differ.
-
-        ask: what is asked, with the seed of its draw.
         sampling: settings that the server takes, as `check` says.
         """
         request = ask.request
@@ -280,12 +272,8 @@ class OpenAIEngine(Engine):
     def generate(
         self, asks: Sequence[Ask], sampling: Sampling
     ) -> Iterator[list[Completion]]:
-        """Completions as they arrive.
-
-        The calls are made in a thread with an event loop of its own.
-
-        Yields: a batch that is empty now and then while nothing arrives, so that the
-            progress can be shown.
+        """Completions as they arrive, by a thread with an event loop of its own; an
+        empty batch now and then while nothing arrives, to show the progress.
 
         Raises: EngineError where nobody answers, or the key may not be sent;
         KeyboardInterrupt after what has arrived is handed over.
@@ -320,32 +308,23 @@ class OpenAIEngine(Engine):
 
     def maker(self) -> str:
         """What the server says of itself, such as `vllm 0.32.0`."""
-        names = [
-            self.about[name] for name in ("owner", "version") if name in self.about
-        ]
-        return " ".join(names) or self.about.get("server", "")
+        about = self.about
+        names = [about[name] for name in ("owner", "version") if name in about]
+        return " ".join(names) or about.get("server", "")
 
     def stop(self) -> None:
-        """End the run that is going on; it hands over what has arrived.
-
-        Any thread may call it, and so may a signal's handler.
+        """End the run that is going on, from any thread or a signal's handler; it hands
+        over what has arrived.
         """
         if self._run is not None:
             self._run.stop()
-
-
-def _check_least(option: str, value: float, least: float) -> None:
-    """Raises: ValueError for a value below the least one."""
-    if value < least:
-        raise ValueError(f"{option}={value}: at least {least} is needed")
 
 
 class _Run:
     """One call of `generate`: its open requests, their results, and what ends it.
 
     hopeless: why nothing more is asked; "" while it goes on.
-    pace: how many requests may be open.
-    open: how many are.
+    pace: how many requests may be open. open: how many are.
     freed: set when one of them has ended.
     """
 
@@ -387,14 +366,12 @@ class _Run:
         self._task = asyncio.current_task()
         if self._stopped:
             return
-        limits = httpx2.Limits(
-            max_connections=self.pace.most, max_keepalive_connections=self.pace.most
-        )
+        most = self.pace.most
+        # no limit of the client's own: `_attempt` has one for all of an attempt
         self._client = httpx2.AsyncClient(
-            headers={"authorization": f"Bearer {self.key or 'none'}"},
-            timeout=self.engine.timeout,
-            limits=limits,
-            follow_redirects=False,
+            headers={**_server.authorization(self.key), "accept-encoding": "identity"},
+            timeout=None,
+            limits=httpx2.Limits(max_connections=most, max_keepalive_connections=most),
         )
         most = 0
         with contextlib.suppress(asyncio.CancelledError):
@@ -410,9 +387,7 @@ class _Run:
                         await asyncio.sleep(_APART)
 
     async def _finish(self, ask: Ask) -> None:
-        """Ask, unless nothing can come of it, and hand over what it came to: a
-        completion, or a failed one.
-        """
+        """Ask, and hand over what it came to: a completion, or a failed one."""
         try:
             if self.hopeless:
                 raise AttemptFailed(f"not asked: {self.hopeless}", passing=True)
@@ -421,8 +396,8 @@ class _Run:
             self.pace.answered()
         except AttemptFailed as error:
             self.in_a_row += 1
-            if self.in_a_row >= self.engine.give_up_after and not self.hopeless:
-                self.hopeless = (
+            if self.in_a_row >= self.engine.give_up_after:
+                self._give_up(
                     f"{self.in_a_row} requests failed one after another, "
                     f"the last with: {error}"
                 )
@@ -480,7 +455,7 @@ class _Run:
             raise AttemptFailed(f"not asked again: {self.hopeless}", passing=True)
         sent = time.monotonic()
         try:
-            async with asyncio.timeout(engine.timeout):
+            async with engine._limit(engine.timeout):
                 content = await self._sent(ask)
             completion, model = _server.read(
                 content,
@@ -494,7 +469,8 @@ class _Run:
                 raise AttemptFailed(_REPEATED)
         except Exception as error:
             fault = _server.fault(error, engine.timeout, self.key)
-            self._note_fault(fault, sent)
+            if not fault.without:  # else the next attempt does without
+                self._note_fault(fault, sent)
             raise fault from None
         self.silent = 0
         self.unreachable_since = None
@@ -502,84 +478,71 @@ class _Run:
             engine.served.add(model)
         return completion
 
-    def _note_fault(self, fault: AttemptFailed, sent: float) -> None:
-        """Take in what a failed attempt says about the server.
+    def _give_up(self, reason: str) -> None:
+        """Ask nothing more; the first reason counts."""
+        self.hopeless = self.hopeless or reason
 
-        sent: when the attempt began, by the monotonic clock.
-        """
+    def _note_fault(self, fault: AttemptFailed, sent: float) -> None:
+        """Take in what an attempt that began at a moment says about the server."""
         engine = self.engine
-        if fault.without:
-            return  # the next attempt does without
-        if fault.hopeless and not self.hopeless:
-            self.hopeless = str(fault)
+        moment = engine._now()
+        if fault.hopeless:
+            self._give_up(str(fault))
         self.silent = self.silent + 1 if fault.silent else 0
-        self._note_unreachable(fault)
-        if self.silent >= 2 * self.open and not self.hopeless:
-            self.hopeless = (
+        if not fault.unreachable:
+            self.unreachable_since = None
+        elif self.unreachable_since is None:
+            self.unreachable_since = moment
+        elif (seconds := moment - self.unreachable_since) >= engine.unreachable_for:
+            self._give_up(
+                f"{fault}, for {seconds:.0f} s; start the server again: the same "
+                "command goes on with what is not stored"
+            )
+        if self.silent >= 2 * self.open:
+            self._give_up(
                 f"no request was answered within {2 * engine.timeout:g} s: the server "
                 "hangs, or needs a longer --engine-set timeout=SECONDS"
             )
         if fault.wait is not None:
             self.pace.pushed_back(sent)
-        quiet_until = engine._now() + (fault.wait or 0.0)
-        self.quiet_until = max(self.quiet_until, quiet_until)
-
-    def _note_unreachable(self, fault: AttemptFailed) -> None:
-        """Give up a server that nobody could connect to for some seconds."""
-        moment = self.engine._now()
-        if not fault.unreachable:
-            self.unreachable_since = None
-            return
-        if self.unreachable_since is None:
-            self.unreachable_since = moment
-            return
-        seconds = moment - self.unreachable_since
-        if seconds >= self.engine.unreachable_for:
-            self.hopeless = self.hopeless or (
-                f"{fault}, for {seconds:.0f} s; start the server "
-                "again: the same command goes on with what is not stored"
-            )
+        self.quiet_until = max(self.quiet_until, moment + (fault.wait or 0.0))
 
     async def _sent(self, ask: Ask) -> bytes:
-        """The body of the answer to a request.
+        """The body of the answer to a request, and nothing that is sent beyond its end.
 
         Raises: AttemptFailed; HTTPError of httpx2.
         """
-        from nlgeval_lib.engines._whole_answer import WholeAnswer
-
         engine = self.engine
         content = bytearray()
-        path = "/completions"
-        if ask.request.messages is not None:
-            path = "/chat/completions"
-        address = f"{engine.base_url}{path}"
-        async with self._client.stream(
-            "POST", address, json=engine.body(ask, self.sampling)
-        ) as answer:
-            answer.stream = WholeAnswer(answer.stream)
-            async for part in answer.aiter_bytes():
+        chat = ask.request.messages is not None
+        address = f"{engine.base_url}{'/chat' if chat else ''}/completions"
+        body = engine.body(ask, self.sampling)
+        async with self._client.stream("POST", address, json=body) as answer:
+            async for part in answer.stream:
                 content += part
                 if len(content) > MOST_BYTES:
                     raise AttemptFailed(f"the answer is longer than {MOST_BYTES} bytes")
+            # It would be taken for the answer to the next request on the connection,
+            # whose protocol's state neither httpx2 nor httpcore2 shows.
+            state = functools.reduce(getattr, _TO_STATE, answer)
+            surplus, _ = state.trailing_data
+            if surplus:
+                state.send_failed()  # the connection is not used again
+                raise AttemptFailed(_SURPLUS, wait=0.0)
         if answer.status_code >= 300:
-            raise _server.refused(
-                answer.status_code,
-                answer.headers,
-                bytes(content),
-                self.key,
-                engine.api_key_env,
-                engine._time_of_day(),
-            )
+            variable = engine.api_key_env
+            seconds = engine._time_of_day()
+            raise _server.refused(answer, bytes(content), self.key, variable, seconds)
         if len(self.key) >= SECRET and self.key.encode() in content:
             raise AttemptFailed(_REPEATED)
         return bytes(content)
 
 
 class Pace:
-    """How many requests may be open, up to `most`: twice as many while that pays, half
-    as many when the server is hurt.
+    """How many requests may be open (`open`), up to `most`: twice as many while that
+    pays, half as many when the server is hurt.
 
-    A round is two answers for each open request. One with a tenth more answers a second
+    A round is an answer for each open request. One with a tenth more answers a second
     than the one before was worth it; one that was not is taken back, and tried again
     after a while. After a push-back (429, 5xx, a timeout, a lost connection) steps are
     small.
@@ -587,10 +550,13 @@ class Pace:
     most: requests at a time.
     clock: gives seconds.
 
-    `open` is how many may be open now.
-
     Source: AIMD, Chiu and Jain (1989), doi:10.1016/0169-7552(89)90019-6.
     """
+
+    _smaller: int  # open requests before the last step up; 0 for none
+    _rounds_held: int
+    _answers: int  # of this round
+    _round_start: float
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.most = most
@@ -598,33 +564,31 @@ class Pace:
         self._clock = clock
         self._factor = 2.0
         self._best_rate = 0.0
-        self._smaller = 0  # open requests before the last step up; 0 without a step
-        self._rounds_held = 0
         self._last_push_back = -math.inf
-        self._begin_round()
+        self._begin_rounds()
 
     def answered(self) -> None:
         """Note an answer."""
         self._answers += 1
-        if self._answers < 2 * self.open:
+        if self._answers < self.open:
             return
-        rate = self._answers / max(self._clock() - self._round_start, 1e-9)
+        moment = self._clock()
+        rate = self._answers / max(moment - self._round_start, 1e-9)
         paid = rate > 1.1 * self._best_rate
+        self._answers = 0
+        self._round_start = moment
         # the last step up brought nothing
         if self._smaller and not paid:
             self.open = self._smaller
-            self._smaller = 0
-            self._rounds_held = 0
-        else:
-            self._best_rate = rate
-            self._rounds_held += 1
-            if paid or self._rounds_held > _HOLD:
-                self._smaller = self.open
-                larger = max(self.open + 1, int(self.open * self._factor))
-                self.open = min(self.most, larger)
-            else:
-                self._smaller = 0
-        self._begin_round()
+            self._begin_rounds()
+            return
+        self._best_rate = rate
+        self._rounds_held += 1
+        self._smaller = 0
+        if paid or self._rounds_held > _HOLD:
+            self._smaller = self.open
+            larger = max(self.open + 1, int(self.open * self._factor))
+            self.open = min(self.most, larger)
 
     def pushed_back(self, sent: float) -> None:
         """Note that the server did not take a request.
@@ -638,11 +602,11 @@ class Pace:
         self.open = max(1, self.open // 2)
         self._factor = 1.125
         self._last_push_back = self._clock()
+        self._begin_rounds()
+
+    def _begin_rounds(self) -> None:
+        """Count rounds, answers and seconds anew."""
         self._smaller = 0
         self._rounds_held = 0
-        self._begin_round()
-
-    def _begin_round(self) -> None:
-        """Count answers and seconds anew."""
         self._answers = 0
         self._round_start = self._clock()

@@ -59,11 +59,7 @@ class Replica:
         self._inboxes: dict[int, queue.Queue[list[Ask]]] = {}
 
     def start(self) -> tuple[str, str, str, str] | str:
-        """Load the engine.
-
-        Returns: its name, model, revision and maker; or a text, why it cannot be
-        loaded.
-        """
+        """Load the engine; its name, model, revision and maker, or why it cannot be."""
         try:
             self._engine = self._make()
         except Exception as error:
@@ -80,11 +76,7 @@ class Replica:
         return ""
 
     def feed(self, run: int, asks: list[Ask]) -> None:
-        """Take in what else is to be answered.
-
-        run: the number of the run that asks.
-        asks: none of them ends the run's answers.
-        """
+        """Take in what else a run asks; nothing ends its answers."""
         self._inboxes.setdefault(run, queue.Queue()).put(asks)
 
     def end(self, run: int) -> None:
@@ -95,71 +87,55 @@ class Replica:
     def answer(
         self, sampling: Sampling, run: int
     ) -> Iterator[tuple[list[Completion], str]]:
-        """Completions of what it is fed, as they are finished.
-
-        run: the number of the run that asks; each has one stream.
-
-        Yields: completions, and a text that is empty, or says why no more will come.
+        """Completions of what a run feeds, as they are finished; each with a text that
+        is empty, or says why no more will come.
         """
         # one run at a time: the engine is shared
         with self._turn:
             inbox = self._inboxes.setdefault(run, queue.Queue())
             finished: list[Completion] = []
-            last_sent = 0.0
+            due = 0.0  # when the next ones are sent
             try:
                 while self._ended_run < run and (asks := inbox.get()):
-                    unanswered = {ask.key: ask for ask in asks}
-                    batches = self._batches(asks, sampling, inbox, unanswered)
+                    batches = self._batches(asks, sampling, inbox)
                     with contextlib.closing(batches):
                         for batch in batches:
                             if self._ended_run >= run:
                                 return
                             finished += batch
-                            for completion in batch:
-                                unanswered.pop(completion.key, None)
-                            if time.monotonic() > last_sent + _HAND_OVER:
+                            if time.monotonic() > due:
                                 yield finished, ""
                                 finished = []
-                                last_sent = time.monotonic()
-                    for ask in unanswered.values():
-                        reason = "the engine gave no answer"
-                        finished.append(failed(ask, reason, passing=True))
+                                due = time.monotonic() + _HAND_OVER
                     yield finished, ""
                     finished = []
-                    last_sent = time.monotonic()
+                    due = time.monotonic() + _HAND_OVER
             except Exception as error:
                 yield finished, f"{type(error).__name__}: {error}"
 
     def _batches(
-        self,
-        asks: list[Ask],
-        sampling: Sampling,
-        inbox: queue.Queue[list[Ask]],
-        unanswered: dict[str, Ask],
+        self, asks: list[Ask], sampling: Sampling, inbox: queue.Queue[list[Ask]]
     ) -> Generator[list[Completion], None, None]:
-        """The engine's batches; an engine that streams is fed from the inbox too.
-
-        asks: the first to be answered.
-        unanswered: by key; what arrives later is added here.
-        """
+        """The engine's batches; an engine that streams is fed from the inbox too."""
+        unanswered = {ask.key: ask for ask in asks}
         source: Any = asks
         if self._engine.streams:
             source = _stream(deque(asks), inbox, unanswered)
         batches: Any = self._engine.generate(source, sampling)
         with contextlib.closing(batches):
-            yield from batches
+            for batch in batches:
+                for completion in batch:
+                    unanswered.pop(completion.key, None)
+                yield batch
+        reason = "the engine gave no answer"
+        yield [failed(ask, reason, passing=True) for ask in unanswered.values()]
 
 
 def _stream(
     waiting: deque[Ask], inbox: queue.Queue[list[Ask]], unanswered: dict[str, Ask]
 ) -> Iterator[Ask | None]:
-    """Asks while there are any, also those that arrive later.
-
-    waiting: the asks that are there.
-    inbox: from which later ones are taken.
-    unanswered: by key; what arrives later is added here.
-
-    Yields: None where there is none at the moment.
+    """Asks while there are any, also those that arrive later, which are unanswered too;
+    None where there is none at the moment.
     """
     while True:
         while not inbox.empty():
@@ -171,18 +147,12 @@ def _stream(
 
 @dataclass(eq=False)
 class _Worker:
-    """A replica as this process sees it.
+    """A replica as this process sees it."""
 
-    actor: Ray's handle of it.
-    starting: the reference to what `start` returns; None once the replica is up.
-    stream: the references to its answers; None where this run has not fed it yet.
-    open: what it has to answer, by key.
-    """
-
-    actor: Any
-    starting: Any
-    stream: Any = None
-    open: dict[str, Ask] = field(default_factory=dict)
+    actor: Any  # Ray's handle of it
+    starting: Any  # the reference to what `start` returns; None once it is up
+    stream: Any = None  # that to its answers; None where this run has not fed it yet
+    open: dict[str, Ask] = field(default_factory=dict)  # to be answered, by key
 
 
 class RayEngine(Engine):
@@ -250,10 +220,7 @@ class RayEngine(Engine):
             raise
 
     def ready(self, count: int = 1) -> None:
-        """Wait until so many replicas are up.
-
-        Raises: EngineError where they do not come up.
-        """
+        """Wait until so many replicas are up; EngineError where they do not come up."""
         while sum(worker.starting is None for worker in self._replicas) < count:
             for worker, reference in self._reports():
                 self._read(worker, reference)
@@ -336,10 +303,8 @@ class RayEngine(Engine):
             worker.open |= {ask.key: ask for ask in block}
 
     def _next_block(self, worker: _Worker) -> list[Ask]:
-        """The asks that a replica gets next; none where it has to answer first.
-
-        What was lost is asked first, and alone: it may be to blame.
-        """
+        """The asks that a replica gets next; none where it has to answer first."""
+        # what was lost is asked first, and alone: it may be to blame
         if self._lost:
             if worker.open:
                 return []
@@ -361,19 +326,14 @@ class RayEngine(Engine):
         until = time.monotonic() + self._patience
         workers = {}
         for worker in self._replicas:
-            reference = worker.starting
-            if reference is None:
-                reference = worker.stream
+            reference = worker.stream if worker.starting is None else worker.starting
             if reference is not None:
                 workers[reference] = worker
         references = list(workers)
         while not self._ray.wait(references, timeout=_POLL)[0]:
             if time.monotonic() > until and not self._any_open():
                 resources = self._ray.cluster_resources()
-                counts = {}
-                for name, count in resources.items():
-                    if name in ("CPU", "GPU"):
-                        counts[name] = count
+                counts = {name: resources.get(name, 0) for name in ("CPU", "GPU")}
                 raise EngineError(
                     f"no replica came up within {self._patience:.0f} s; the cluster "
                     f"has {counts}"
@@ -382,12 +342,7 @@ class RayEngine(Engine):
         return [(workers[reference], reference) for reference in arrived]
 
     def _read(self, worker: _Worker, reference: Any) -> list[Completion]:
-        """The completions that a replica sent, with those that are given up.
-
-        A replica that was starting is taken in instead.
-
-        reference: to what it reports.
-        """
+        """The completions that a replica sent, with those that are given up."""
         if worker not in self._replicas:  # it was lost a moment ago
             return []
         if worker.starting is not None:
@@ -412,10 +367,7 @@ class RayEngine(Engine):
         return completions
 
     def _take_in(self, worker: _Worker, identity: Any) -> list[Completion]:
-        """Take in a replica that is up, or replace one that is not.
-
-        identity: what its `start` returned, or how its start failed.
-        """
+        """Take in a replica that is up, or replace one that is not."""
         if isinstance(identity, tuple):
             *labels, maker = identity
             if labels != getattr(self, "_labels", labels):
@@ -436,10 +388,8 @@ class RayEngine(Engine):
         return self._lose(worker, f"it did not start: {identity}")
 
     def _lose(self, worker: _Worker, reason: str) -> list[Completion]:
-        """Start a replica in the place of one that is lost.
-
-        What it had to answer is asked again in smaller blocks, or given up and
-        returned.
+        """Start a replica in the place of one that is lost; what it had to answer is
+        asked again in smaller blocks, or given up and returned.
         """
         with contextlib.suppress(Exception):
             self._ray.kill(worker.actor)
@@ -452,15 +402,12 @@ class RayEngine(Engine):
             stacklevel=2,
         )
         self._attempts.update(worker.open.keys())
-        attempts_of_open = [self._attempts[key] for key in worker.open]
-        attempts = max(attempts_of_open, default=0)
+        attempts = max((self._attempts[key] for key in worker.open), default=0)
         given_up: list[Completion] = []
         if attempts == _ATTEMPTS:
-            explanation = (
-                f"given up after {attempts} attempts; the last replica said: {reason}"
-            )
-            for ask in unanswered:
-                given_up.append(failed(ask, explanation, passing=True))
+            summed_up = f"given up after {attempts} attempts"
+            explanation = f"{summed_up}; the last replica said: {reason}"
+            given_up = [failed(ask, explanation, passing=True) for ask in unanswered]
             self._given_up += 1
         elif unanswered:
             size = min(_PART_SIZE, math.ceil(len(unanswered) / _PARTS))
@@ -478,10 +425,6 @@ class RayEngine(Engine):
 
 def _connect(ray: Any, address: str, replicas: int) -> None:
     """Connect to the cluster at an address, or start one of this machine.
-
-    ray: the package.
-    address: "" for this machine.
-    replicas: that must find a CPU each.
 
     Raises: EngineError where there is no cluster after all attempts.
     """

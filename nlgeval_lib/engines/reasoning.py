@@ -31,9 +31,7 @@ class ReasoningReader:
 
     def __init__(self, tokenizer: Any, parser: str = "") -> None:
         self._tokenizer = tokenizer
-        self._parser = None
-        if parser:
-            self._parser = _vllm_parser(parser, tokenizer)
+        self._parser = _vllm_parser(parser, tokenizer) if parser else None
         self._special = _special_tokens(tokenizer)
         # whether texts are to be decoded with their special tokens
         self.keeps_special = bool(parser) or any(map(is_mark, self._special))
@@ -100,11 +98,7 @@ def _special_tokens(tokenizer: Any) -> list[str]:
 
 
 def _vllm_parser(name: str, tokenizer: Any) -> Any:
-    """vLLM's reasoning parser of a name, made for a tokenizer.
-
-    Raises: EngineError for a name that vLLM does not have, and a parser that does not
-    fit the tokenizer.
-    """
+    """vLLM's reasoning parser of a name, made for a tokenizer; EngineError for none."""
     from vllm.reasoning import ReasoningParserManager
 
     try:

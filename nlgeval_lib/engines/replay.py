@@ -79,8 +79,7 @@ class ReplayEngine(Engine):
 
     def _absence(self, absent: Sequence[Ask]) -> str:
         """The message that names the first completions that are not stored."""
-        names = [f"{ask.request.id} (draw {ask.draw})" for ask in absent[:10]]
-        listed = ", ".join(names)
+        listed = ", ".join(f"{ask.request.id} (draw {ask.draw})" for ask in absent[:10])
         if len(absent) > 10:
             listed += f" and {len(absent) - 10} more"
         return (

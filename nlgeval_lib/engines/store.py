@@ -38,10 +38,6 @@ CREATE TABLE IF NOT EXISTS thrown_away (
     key BLOB PRIMARY KEY, times INTEGER NOT NULL
 ) WITHOUT ROWID
 """
-_HAS_TIMES = "SELECT 1 FROM sqlite_master WHERE name = 'thrown_away'"
-_THROW_AWAY = """
-INSERT INTO thrown_away VALUES (?, 1) ON CONFLICT (key) DO UPDATE SET times = times + 1
-"""
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
 CREATE TABLE records (
@@ -70,6 +66,10 @@ INSERT OR IGNORE INTO claims
 SELECT key, owner FROM (SELECT ? AS key, ? AS owner) AS new
 WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.key = new.key AND {_WHOLE})
 """
+_REMOVE = "DELETE FROM records WHERE key = ?"
+_COUNT_THROWN = """
+INSERT INTO thrown_away VALUES (?, 1) ON CONFLICT (key) DO UPDATE SET times = times + 1
+"""
 _CENSUS = """
 SELECT model, revision, count(*) FROM records
 WHERE model IS NOT NULL GROUP BY model, revision
@@ -85,17 +85,19 @@ AND json_extract(record, '$.request.revision') = ?
 GROUP BY maker
 """
 _AT_ONCE = 500  # keys in one query, and records in one transaction of a merge
-# the fields of a stored completion that are texts, and those that are counts
-_TEXTS = (
-    "text",
-    "finish_reason",
-    "model",
-    "revision",
-    "served",
-    "fingerprint",
-    "reasoning",
-)
-_COUNTS = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
+# fields of a stored completion: those that a record always has, and has if not empty
+_ALWAYS = {"key": str, "text": str, "finish_reason": str}
+_OPTIONAL = {
+    "prompt_tokens": int,
+    "completion_tokens": int,
+    "model": str,
+    "revision": str,
+    "served": str,
+    "fingerprint": str,
+    "reasoning": str,
+    "reasoning_tokens": int,
+}
+_FIELDS: Mapping[str, type] = {**_ALWAYS, **_OPTIONAL, "logprobs": list}
 # bytes of one line of an exported file: an answer has at most 64 MiB
 _LONGEST_LINE = 128 << 20
 _BLOCK = 64 << 20  # bytes of lines that are merged together, at the least
@@ -107,27 +109,12 @@ _WAY_OUT = (
     "what was stored is still there"
 )
 _RESCUE = f"`sqlite3 {FILE} .recover | sqlite3 new.sqlite` saves what is whole"
-_KEY = re.compile(r"[0-9a-f]{64}\Z")
-# fields of a completion that a record has where they are not empty
-_OPTIONAL = (
-    "prompt_tokens",
-    "completion_tokens",
-    "model",
-    "revision",
-    "served",
-    "fingerprint",
-    "reasoning",
-    "reasoning_tokens",
-)
 # key, crc, record, model, revision
 _Row = tuple[bytes, int, str, str | None, str | None]
 
 
 class StoreError(OSError):
-    """The store cannot be read or written.
-
-    The message names the file and the way out.
-    """
+    """The store cannot be read or written; the message names file and way out."""
 
 
 class Store(contextlib.AbstractContextManager["Store"]):
@@ -169,21 +156,16 @@ class Store(contextlib.AbstractContextManager["Store"]):
     def get_many(self, keys: Iterable[str]) -> dict[str, Completion]:
         """The completions of those keys that are stored, in the order of the keys.
 
-        keys: 64 hex digits each. A damaged record, and one that is none of this
-            version's, is as one that is not stored, with a warning.
+        keys: 64 hex digits each. Records that cannot be used are warned of.
         """
         distinct = list(dict.fromkeys(keys))
         completions: dict[str, Completion] = {}
         damaged = []
-        for start in range(0, len(distinct), _AT_ONCE):
-            block = [bytes.fromhex(key) for key in distinct[start : start + _AT_ONCE]]
-            marks = ",".join("?" * len(block))
-            query = f"SELECT key, crc, record FROM records WHERE key IN ({marks})"
-            for key, crc, record in self._rows(query, block):
-                try:
-                    completions[key.hex()] = _completion(key, crc, record)
-                except ValueError as error:
-                    damaged.append(f"{key.hex()[:12]}: {error}")
+        for key, crc, record in self._of_keys("key, crc, record", "records", distinct):
+            try:
+                completions[key.hex()] = _completion(key, crc, record)
+            except ValueError as error:
+                damaged.append(f"{key.hex()[:12]}: {error}")
         if damaged:
             warnings.warn(
                 f"{self.path}: {len(damaged):,} stored answers cannot be used and will "
@@ -204,11 +186,9 @@ class Store(contextlib.AbstractContextManager["Store"]):
         """
         columns = "key, model, revision"
         for key, its_model, its_revision in self._all(columns, "model IS NOT NULL"):
-            if model and its_model != model.encode():
-                continue
-            if revision and its_revision != revision.encode():
-                continue
-            yield key.hex()
+            of_model = not model or its_model == model.encode()
+            if of_model and (not revision or its_revision == revision.encode()):
+                yield key.hex()
 
     __iter__ = keys
 
@@ -222,8 +202,6 @@ class Store(contextlib.AbstractContextManager["Store"]):
     def makers(self, model: str, revision: str = "") -> dict[str, tuple[str, str]]:
         """Which engines first answered a model's requests, and on which days.
 
-        model, revision: as they stand in the requests.
-
         Returns: engine with its version -> the first and the last day, as YYYY-MM-DD.
         """
         days = {}
@@ -234,9 +212,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
     # -- writing
 
     def put(self, completion: Completion) -> bool:
-        """Store one finished completion.
-
-        Returns: False if its key is stored already; the first one stays.
+        """Store one finished completion; False if its key is stored already.
 
         Raises: ValueError for an error completion or a bad key.
         """
@@ -248,9 +224,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
         requests: Iterable[Mapping[str, Any]] = (),
         maker: str = "",
     ) -> int:
-        """Store finished completions, and what was asked for them.
-
-        All or none of them are stored.
+        """Store finished completions, and what was asked for them: all or none.
 
         completions: one whose key is stored already is left out.
         requests: bodies as `Request.body` gives them.
@@ -275,15 +249,10 @@ class Store(contextlib.AbstractContextManager["Store"]):
             return 0
         with self._writing() as database:
             database.executemany(_PUT, request_rows)
-            if not rows:
-                return 0
-            return database.executemany(_PUT, rows).rowcount
+            return max(0, database.executemany(_PUT, rows).rowcount)
 
     def sync(self) -> None:
-        """Return when everything written would survive a power cut.
-
-        Raises: StoreError.
-        """
+        """Return when everything written would survive a power cut."""
         self._rows("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
@@ -317,12 +286,9 @@ class Store(contextlib.AbstractContextManager["Store"]):
                 Path(claims.name).unlink(missing_ok=True)
 
     def claim(self, name: str, keys: Iterable[str]) -> set[str]:
-        """Those of `keys` that are for this claimant to ask.
-
-        They are not stored, and no other claimant has them.
+        """Those of `keys` that are for this claimant to ask: not stored, nobody else's.
 
         name: of a `claimant`.
-        keys: 64 hex digits each.
         """
         pairs = [(bytes.fromhex(key), name) for key in keys]
         query = "SELECT key FROM claims WHERE owner = ?"
@@ -334,23 +300,24 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
     def _free_claims(self, database: sqlite3.Connection) -> None:
         """Remove the claims of claimants that have ended."""
+        owners = []
         for path in self.folder.glob("*.claims"):
-            with (
-                contextlib.suppress(FileNotFoundError, BlockingIOError),
-                open(path, "rb") as claims,
-            ):
-                # a lock ends with its process: what can be locked is nobody's
-                fcntl.flock(claims, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                path.unlink()
-        owners = [path.stem for path in self.folder.glob("*.claims")]
+            try:
+                with open(path, "rb") as claims:
+                    # a lock ends with its process: what can be locked is nobody's
+                    fcntl.flock(claims, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    path.unlink()
+            except BlockingIOError:
+                owners.append(path.stem)
+            except FileNotFoundError:
+                pass
         marks = ",".join("?" * len(owners))
         database.execute(f"DELETE FROM claims WHERE owner NOT IN ({marks})", owners)
 
     # -- looking after it
 
     def verify(self) -> list[str]:
-        """The keys of records that are damaged or none of this version's, after
-        reading every one.
+        """The keys of records that cannot be used, after reading every one.
 
         Raises: StoreError where the file itself is damaged.
         """
@@ -363,61 +330,45 @@ class Store(contextlib.AbstractContextManager["Store"]):
         return [key.hex() for (key,) in self._rows(query)]
 
     def forget(self, keys: Iterable[str]) -> int:
-        """Remove the records of these keys, so that they are asked again.
-
-        Returns: how many there were.
+        """Remove the records of these keys, so that they are asked again; how many
+        there were.
         """
+        return self._remove(keys, count=False)
+
+    def throw_away(self, keys: Iterable[str]) -> int:
+        """Remove records as `forget` does, and count that: they are asked again by
+        another seed each time; how many there were.
+        """
+        return self._remove(keys, count=True)
+
+    def _remove(self, keys: Iterable[str], count: bool) -> int:
+        """Remove the records of these keys, in one transaction."""
         with self._writing() as database:
             # read within the transaction, as `keys` may come from this store
             rows = [(bytes.fromhex(key),) for key in keys]
-            if not rows:
-                return 0
-            return database.executemany(
-                "DELETE FROM records WHERE key = ?", rows
-            ).rowcount
-
-    def throw_away(self, keys: Iterable[str]) -> int:
-        """Remove the records of these keys as `forget` does, and count that: they are
-        asked again by another seed each time.
-
-        Returns: how many there were.
-        """
-        with self._writing() as database:
-            rows = [(bytes.fromhex(key),) for key in keys]
-            if not rows:
-                return 0
-            database.execute(_TIMES)
-            database.executemany(_THROW_AWAY, rows)
-            return database.executemany(
-                "DELETE FROM records WHERE key = ?", rows
-            ).rowcount
+            if count:
+                database.execute(_TIMES)
+                database.executemany(_COUNT_THROWN, rows)
+            return max(0, database.executemany(_REMOVE, rows).rowcount)
 
     def thrown_away(self, keys: Iterable[str]) -> dict[str, int]:
         """How often the answers of these keys were thrown away, where they were."""
-        if not self._rows(_HAS_TIMES):
+        query = "SELECT 1 FROM sqlite_master WHERE name = 'thrown_away'"
+        if not self._rows(query):
             return {}
-        times: dict[str, int] = {}
-        distinct = list(dict.fromkeys(keys))
-        for start in range(0, len(distinct), _AT_ONCE):
-            block = [bytes.fromhex(key) for key in distinct[start : start + _AT_ONCE]]
-            marks = ",".join("?" * len(block))
-            query = f"SELECT key, times FROM thrown_away WHERE key IN ({marks})"
-            times.update({key.hex(): n for key, n in self._rows(query, block)})
-        return times
+        rows = self._of_keys("key, times", "thrown_away", keys)
+        return {key.hex(): times for key, times in rows}
 
     def export(self, path: Path | str, keys: Iterable[str] | None = None) -> int:
-        """Write every whole record to a file, or those of `keys`, sorted.
-
-        The file has a line of JSON for each record, and `merge` can read it.
+        """Write every whole record to a file that `merge` can read, a line each; how
+        many there are.
 
         path: is replaced where it is there; for its owner only.
-        keys: None for all records.
-
-        Returns: how many there are.
+        keys: of the records, which are then sorted by them; None for all records.
         """
         records = self._all("crc, record", _WHOLE)
         if keys is not None:
-            records = self._of_keys(keys)
+            records = self._of_keys("crc, record", "records", sorted(set(keys)), _WHOLE)
         count = 0
         with files.replacing(path, private=True) as draft, open(draft, "wb") as out:
             for crc, record in records:
@@ -425,19 +376,12 @@ class Store(contextlib.AbstractContextManager["Store"]):
                 out.write(b'{"crc":"%08x",%b\n' % (crc, record[1:]))
         return count
 
-    def _of_keys(self, keys: Iterable[str]) -> Iterator[tuple[int, bytes]]:
-        """Checksum and text of the whole records of these keys, in sorted order."""
-        query = f"SELECT crc, record FROM records WHERE key = ? AND {_WHOLE}"
-        for key in sorted(set(keys)):
-            yield from self._rows(query, (bytes.fromhex(key),))
-
     def merge(self, source: Path | str) -> int:
-        """Take over the records of an exported file, or of another store's folder.
+        """Take over the records of an exported file, or of another store's folder; how
+        many are new.
 
         Lines that are damaged, or no records of this version, are counted in a warning
         and left out. A last line that was never finished is left out too.
-
-        Returns: how many are new.
 
         Raises: StoreError for a folder without a store; OSError for a file that cannot
         be read.
@@ -483,11 +427,23 @@ class Store(contextlib.AbstractContextManager["Store"]):
             rows = self._unlocked(lambda: database.execute(query, values).fetchall())
             return list(rows)
 
+    def _of_keys(
+        self, columns: str, table: str, keys: Iterable[str], where: str = "TRUE"
+    ) -> Iterator[tuple[Any, ...]]:
+        """These columns of a table's rows that have one of the keys, and for which
+        `where` is true; in the order of the keys where these are sorted.
+        """
+        distinct = [bytes.fromhex(key) for key in dict.fromkeys(keys)]
+        for start in range(0, len(distinct), _AT_ONCE):
+            block = distinct[start : start + _AT_ONCE]
+            marks = ",".join("?" * len(block))
+            query = f"SELECT {columns} FROM {table} WHERE key IN ({marks}) "
+            query += f"AND {where} ORDER BY key"
+            yield from self._rows(query, block)
+
     def _all(self, columns: str, where: str) -> Iterator[tuple[Any, ...]]:
         """These columns of the records for which `where` is true, in the order in
-        which they came.
-
-        Records that are stored meanwhile come too.
+        which they came; those that are stored meanwhile too.
         """
         last = 0
         query = (
@@ -509,13 +465,13 @@ class Store(contextlib.AbstractContextManager["Store"]):
                 yield self._connection or self._open(write)
         # locked, full, read-only, cannot open
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+            if _is(error, sqlite3.SQLITE_BUSY):
                 raise StoreError(
                     f"another process keeps the store {self.path} to itself; end it, "
                     "or wait for it, and run this again: what was stored is still there"
                 ) from error
             way_out = _WAY_OUT
-            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_CANTOPEN:
+            if _is(error, sqlite3.SQLITE_CANTOPEN):
                 way_out += "; of a read-only folder, copy the folder to where it is not"
             raise StoreError(
                 f"cannot use the store {self.path}: {error}; {way_out}"
@@ -533,9 +489,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """The open file within a transaction: everything in it is written, or
-        nothing.
-        """
+        """The open file within a transaction: all of it is written, or nothing."""
         with self._using(write=True) as database:
             assert database is not None
             self._unlocked(lambda: database.execute("BEGIN IMMEDIATE"))
@@ -543,19 +497,15 @@ class Store(contextlib.AbstractContextManager["Store"]):
                 yield database
 
     def _unlocked(self, attempt: Callable[[], Any]) -> Any:
-        """What `attempt` gives, tried again while another process has the file locked.
-
-        SQLite's own waiting would let no Ctrl-C through.
-        """
+        """What `attempt` gives, tried again while another process has the file locked."""
         started = time.monotonic()
         while True:
             try:
                 return attempt()
             except sqlite3.OperationalError as error:
-                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
                 patience = _HASTE if self.in_haste() else _PATIENCE
                 waited = time.monotonic() - started
-                if not busy or waited > patience:
+                if not _is(error, sqlite3.SQLITE_BUSY) or waited > patience:
                     raise
 
     def _open(self, write: bool) -> sqlite3.Connection | None:
@@ -575,24 +525,21 @@ class Store(contextlib.AbstractContextManager["Store"]):
             if not state[-1]:
                 mode = "immutable=1"
                 self._unchanged = state
+        address = f"{self.path.resolve().as_uri()}?{mode}"
         database = sqlite3.connect(
-            f"{self.path.resolve().as_uri()}?{mode}",
-            _TRY,
-            isolation_level=None,
-            check_same_thread=False,
-            uri=True,
+            address, _TRY, isolation_level=None, check_same_thread=False, uri=True
         )
         query = "PRAGMA user_version"
         [[version]] = self._unlocked(lambda: database.execute(query).fetchall())
-        if not version:
-            database.close()
-            raise StoreError(f"{self.path} is no store of completions; name another")
         if version != _VERSION:
             database.close()
-            raise StoreError(
-                f"{self.path} is of version {version}, this is {_VERSION}: update, or "
-                "use another store"
-            )
+            problem = "no store of completions; name another"
+            if version:
+                problem = (
+                    f"of version {version}, this is {_VERSION}: update, or use another "
+                    "store"
+                )
+            raise StoreError(f"{self.path} is {problem}")
         database.execute("PRAGMA synchronous = NORMAL")
         database.execute("PRAGMA mmap_size = 268435456")
         database.create_function("whole", 3, _is_whole, deterministic=True)
@@ -606,11 +553,15 @@ class Store(contextlib.AbstractContextManager["Store"]):
         """
         path = self.path.resolve()
         state = path.stat()
-        try:
+        beside = False
+        with contextlib.suppress(FileNotFoundError):
             beside = os.stat(f"{path}-wal").st_size > 0
-        except FileNotFoundError:
-            beside = False
         return state.st_mtime_ns, state.st_size, beside
+
+
+def _is(error: sqlite3.Error, code: int) -> bool:
+    """Whether an error is of a kind, by the part of its code that says so."""
+    return error.sqlite_errorcode & 0xFF == code
 
 
 def _create(path: Path) -> None:
@@ -639,22 +590,19 @@ def _checksum(record: bytes) -> int:
     return zlib.crc32(memoryview(record or b" ")[1:])
 
 
-def _row(
-    body: dict[str, Any], model: str | None = None, revision: str | None = None
-) -> _Row:
-    """The row of a record.
-
-    Half characters, which UTF-8 cannot hold, are kept as JSON escapes.
-    """
+def _row(body: dict[str, Any]) -> _Row:
+    """The row of a record."""
     record = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     if record != files.whole(record):
         record = json.dumps(body, separators=(",", ":"))
-    if model:
-        model = files.whole(model)
-    if revision:
-        revision = files.whole(revision)
+    labels: tuple[str | None, str | None] = (None, None)
+    if "request" not in body:
+        labels = (
+            files.whole(body.get("model", "")),
+            files.whole(body.get("revision", "")),
+        )
     key = bytes.fromhex(body["key"])
-    return key, _checksum(record.encode()), record, model, revision
+    return key, _checksum(record.encode()), record, *labels
 
 
 def _completion_row(completion: Completion) -> _Row:
@@ -668,15 +616,11 @@ def _completion_row(completion: Completion) -> _Row:
             f"completion {key[:12]} failed ({completion.error}): only finished "
             "completions are stored"
         )
-    if not isinstance(key, str) or not _KEY.match(key):
+    if not isinstance(key, str) or not re.fullmatch("[0-9a-f]{64}", key):
         raise ValueError(
             f"key {key!r}: a key is 64 lower-case hex digits, as draw_keys() gives them"
         )
-    body: dict[str, Any] = {
-        "key": key,
-        "text": completion.text,
-        "finish_reason": completion.finish_reason,
-    }
+    body: dict[str, Any] = {name: getattr(completion, name) for name in _ALWAYS}
     for name in _OPTIONAL:
         value = getattr(completion, name)
         if value:
@@ -684,7 +628,7 @@ def _completion_row(completion: Completion) -> _Row:
     if completion.logprobs is not None:
         body["logprobs"] = [dict(position) for position in completion.logprobs]
     _check_completion(body)
-    return _row(body, completion.model, completion.revision)
+    return _row(body)
 
 
 def _completion(key: bytes, crc: int, record: bytes) -> Completion:
@@ -729,19 +673,14 @@ def _check_completion(body: Mapping[str, Any]) -> None:
     writes them.
     """
     for name, value in body.items():
-        if name in _TEXTS:
-            right = isinstance(value, str)
-        elif name in _COUNTS:
-            right = type(value) is int and value >= 0
-        elif name == "logprobs":
-            right = isinstance(value, list)
-            for step in value if right else ():
-                numbers = step.values() if isinstance(step, dict) else [None]
-                right = right and {*map(type, numbers)} <= {float, int}
-        elif name != "key":
+        kind = _FIELDS.get(name)
+        if kind is None:
             raise ValueError(f"it has {name!r}, which this version does not know")
-        else:
-            right = True
+        right = isinstance(value, kind)
+        if kind is int:
+            right = type(value) is int and value >= 0
+        elif kind is list and right:
+            right = all(map(_is_step, value))
         if not right:
             raise ValueError(f"its {name} cannot be one")
     if "text" not in body:
@@ -750,16 +689,19 @@ def _check_completion(body: Mapping[str, Any]) -> None:
         raise ValueError("it failed")
 
 
+def _is_step(step: Any) -> bool:
+    """Whether it is a table of log-probabilities."""
+    return isinstance(step, dict) and {*map(type, step.values())} <= {float, int}
+
+
 def _lines(file: BinaryIO) -> Iterator[bytes]:
     """The lines of an exported file, and a damaged one for each that is too long."""
     while line := file.readline(_LONGEST_LINE):
-        if len(line) < _LONGEST_LINE or line.endswith(b"\n"):
-            yield line
-            continue
-        rest = line
-        while rest and not rest.endswith(b"\n"):
-            rest = file.readline(_LONGEST_LINE)
-        yield b"longer than any record\n"
+        part = line
+        while len(part) == _LONGEST_LINE and not part.endswith(b"\n"):
+            line = b"longer than any record\n"
+            part = file.readline(_LONGEST_LINE)
+        yield line
 
 
 def _exported_row(line: bytes) -> _Row:
@@ -774,10 +716,7 @@ def _exported_row(line: bytes) -> _Row:
     if not found:
         raise ValueError("it has no key")
     key = bytes.fromhex(found[1].decode())
-    body = _body(key, int(line[8:16], 16), record)
-    if "request" in body:
-        return _row(body)
-    return _row(body, body.get("model", ""), body.get("revision", ""))
+    return _row(_body(key, int(line[8:16], 16), record))
 
 
 # SQLite's connections must not be carried into a forked process: they are closed

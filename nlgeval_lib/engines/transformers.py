@@ -23,14 +23,10 @@ _Item = TypeVar("_Item")
 
 
 class LogLikelihood(NamedTuple):
-    """How likely a model finds a text.
+    """How likely a model finds a text."""
 
-    tokens: natural logarithms, one for each token of the text.
-    reason: why there are none; "" where there are some.
-    """
-
-    tokens: tuple[float, ...]
-    reason: str = ""
+    tokens: tuple[float, ...]  # natural logarithms, one for each token of the text
+    reason: str = ""  # why there are none; "" where there are some
 
     @property
     def mean(self) -> float:
@@ -107,11 +103,7 @@ class TransformersEngine(Engine):
         dtype: str,
         load_options: dict[str, Any],
     ) -> Any:
-        """Load tokenizer and model; the model's configuration.
-
-        model, revision, dtype, load_options: as the class has them, without None for
-            `dtype`.
-        """
+        """Load tokenizer and model; the model's configuration."""
         import transformers as hf
 
         config = hf.AutoConfig.from_pretrained(model, revision=revision)
@@ -131,24 +123,20 @@ class TransformersEngine(Engine):
         return config
 
     def _set_generation(self) -> None:
-        """Find the tokens that end and pad a text, and neutralise the model's defaults.
-
-        A checkpoint's own sampling defaults (temperature, penalties) must not mix with
-        the settings of a request.
-        """
+        """Find the tokens that end and pad a text, and neutralise the model's defaults."""
         import transformers as hf
 
         defaults = self._model.generation_config
         ends = defaults.eos_token_id
         if ends is None:
             ends = self._tokenizer.eos_token_id
-        if ends is None:
-            ends = []
-        elif not isinstance(ends, list):
-            ends = [ends]
+        if not isinstance(ends, list):
+            ends = [] if ends is None else [ends]
         self._ends = ends
         pads = [self._tokenizer.pad_token_id, *ends, 0]
         self._pad: int = next(token for token in pads if token is not None)
+        # A checkpoint's own sampling defaults (temperature, penalties) must not mix with
+        # the settings of a request.
         self._model.generation_config = hf.GenerationConfig(
             bos_token_id=defaults.bos_token_id,
             decoder_start_token_id=defaults.decoder_start_token_id,
@@ -158,10 +146,8 @@ class TransformersEngine(Engine):
         )
 
     def check(self, sampling: Sampling) -> None:
-        """Pass where every setting can be honoured.
-
-        Raises: UnsupportedSetting for a form that xgrammar does not take, or where it
-        is not installed.
+        """Raises: UnsupportedSetting for a form that xgrammar does not take, or where
+        it is not installed.
         """
         if sampling.form:
             self._grammars.compiled(sampling)
@@ -182,9 +168,8 @@ class TransformersEngine(Engine):
         while batches:
             batch = batches.popleft()
             longest = len(batch[0][1])
-            taken_up = longest
-            if self.seq2seq:
-                taken_up = 1  # the decoder begins with one token
+            # the decoder of a seq2seq model begins with one token
+            taken_up = 1 if self.seq2seq else longest
             room = min(sampling.max_tokens, self.context - taken_up)
             if len(batch) > 1 and room < sampling.max_tokens:
                 # the longest prompt would cut short the completions of the others
@@ -210,10 +195,8 @@ class TransformersEngine(Engine):
         refused = []
         for ask in asks:
             ids = self._ids(ask.request)
-            needed = len(ids)
-            if not self.seq2seq:
-                needed += 1  # a causal model writes behind the prompt
-            if ids and needed <= self.context:
+            # a causal model writes behind the prompt
+            if ids and len(ids) + (not self.seq2seq) <= self.context:
                 prompts.append((ask, ids))
                 continue
             reason = (
@@ -272,11 +255,7 @@ class TransformersEngine(Engine):
     def _run(
         self, batch: list[_Prompt], sampling: Sampling, room: int
     ) -> list[Completion]:
-        """The completions of one batch.
-
-        batch: asks with the tokens of their prompts.
-        room: new tokens at most.
-        """
+        """The completions of one batch."""
         import torch
 
         from nlgeval_lib.engines._sampler import Sampler, StopTexts
@@ -284,11 +263,8 @@ class TransformersEngine(Engine):
         tokens, mask = self._padded([ids for _, ids in batch], "left")
         # the output of a seq2seq model begins with the decoder's first token, that of
         # a causal model with the prompt
-        first = tokens.shape[1]
-        prompt_mask = mask
-        if self.seq2seq:
-            first = 1
-            prompt_mask = None
+        first = 1 if self.seq2seq else tokens.shape[1]
+        prompt_mask = None if self.seq2seq else mask
         seeds = [ask.seed for ask, _ in batch]
         grammar = self._grammars.processor(sampling)
         sampler = Sampler(sampling, seeds, prompt_mask, grammar)
@@ -321,8 +297,6 @@ class TransformersEngine(Engine):
     def _padded(self, rows: list[list[int]], padding: str = "right") -> tuple[Any, Any]:
         """Rows of tokens as one tensor, and the mask of what is no padding; both (rows
         x longest).
-
-        padding: "left" or "right", where it is.
         """
         import torch
         from torch.nn.utils.rnn import pad_sequence
@@ -341,12 +315,7 @@ class TransformersEngine(Engine):
         stops: Sequence[str],
         table: Any,
     ) -> Completion:
-        """One row of the output as a completion: cut at its end token or stop text.
-
-        prompt, new_tokens: what was read, and what was written after it.
-        stops: texts that end a completion.
-        table: the log-probabilities of each new token, or None.
-        """
+        """One row of the output as a completion: cut at its end token or stop text."""
         places = (i for i, token in enumerate(new_tokens) if token in self._ends)
         end = next(places, None)
         text = self._text(prompt, new_tokens[:end])
@@ -376,10 +345,7 @@ class TransformersEngine(Engine):
         count: int,
         stops: Sequence[str],
     ) -> int:
-        """How many of the new tokens it takes until a stop text is complete.
-
-        count: tokens whose text has a stop text; it is the most that may be returned.
-        """
+        """How many of the new tokens it takes until a stop text is complete."""
         while count > 1:
             shorter = self._text(prompt, new_tokens[: count - 1])
             if not any(stop in shorter for stop in stops):
@@ -388,14 +354,9 @@ class TransformersEngine(Engine):
         return count
 
     def _text(self, prompt: list[int], new_tokens: list[int]) -> str:
-        """The text of the new tokens as it continues the prompt.
-
-        Some tokenizers drop a text's leading blank, so some of the prompt is decoded
-        with it.
-        """
-        context: list[int] = []
-        if not self.seq2seq:
-            context = prompt[-8:]
+        """The text of the new tokens as it continues the prompt."""
+        # some tokenizers drop a text's leading blank: some of the prompt comes along
+        context = [] if self.seq2seq else prompt[-8:]
         prompt_text = self._decoded(context)
         joint_text = self._decoded(context + new_tokens)
         if joint_text.startswith(prompt_text):
@@ -412,17 +373,11 @@ class TransformersEngine(Engine):
     # -- the likelihood of given texts
 
     def _split(self, prompt: str, text: str) -> tuple[list[int], list[int]]:
-        """Tokens that are read, and tokens that are scored.
-
-        text: the continuation of the prompt.
-        """
+        """Tokens that are read, and tokens that are scored."""
         tokenizer = self._tokenizer
         context = list(tokenizer(prompt).input_ids)
         if self.seq2seq:
-            target: list[int] = []
-            if text:
-                target = list(tokenizer(text_target=text).input_ids)
-            return context, target
+            return context, list(tokenizer(text_target=text).input_ids) if text else []
         joint = tokenizer(prompt + text, return_offsets_mapping=tokenizer.is_fast)
         ids = list(joint.input_ids)
         if ids[: len(context)] == context:
@@ -430,22 +385,14 @@ class TransformersEngine(Engine):
         if not tokenizer.is_fast:
             return context, list(tokenizer(text, add_special_tokens=False).input_ids)
         # one token spans prompt and text: it belongs to the text
-        first = len(ids)
-        for i, (_, stop) in enumerate(joint["offset_mapping"]):
-            if stop > len(prompt):
-                first = i
-                break
+        ends = (stop > len(prompt) for _, stop in joint["offset_mapping"])
+        first = next((i for i, is_text in enumerate(ends) if is_text), len(ids))
         return ids[:first], ids[first:]
 
     def _unscorable(self, context: list[int], target: list[int]) -> str:
-        """Why a text has no likelihood, empty where it has one.
-
-        context, target: tokens that are read, and tokens that are scored.
-        """
+        """Why a text has no likelihood, empty where it has one."""
         joint = len(context) + len(target)
-        longest = joint
-        if self.seq2seq:
-            longest = max(len(context), len(target))
+        longest = max(len(context), len(target)) if self.seq2seq else joint
         if not target:
             return "the text has no tokens"
         if longest > self.context:
@@ -457,10 +404,7 @@ class TransformersEngine(Engine):
         return ""
 
     def _score(self, pairs: list[tuple[list[int], list[int]]]) -> list[list[float]]:
-        """The log-likelihoods of one batch, a list of tokens' scores a pair.
-
-        pairs: tokens that are read, and tokens that are scored.
-        """
+        """The log-likelihoods of one batch, a list of tokens' scores a pair."""
         if self.seq2seq:
             tokens, mask = self._padded([context for context, _ in pairs])
             labels, _ = self._padded([target for _, target in pairs])
@@ -476,9 +420,7 @@ class TransformersEngine(Engine):
         scores = []
         for row, (context, target) in enumerate(pairs):
             # the logits at one place score the token at the next place
-            first = len(context) - 1
-            if self.seq2seq:
-                first = 0
+            first = 0 if self.seq2seq else len(context) - 1
             end = first + len(target)
             # without context the first token has nothing before it, and no score
             start = max(first, 0)

@@ -105,10 +105,7 @@ class VLLMEngine(Engine):
         self._count = itertools.count(1)
 
     def check(self, sampling: Sampling) -> None:
-        """Everything is honoured, if vLLM takes the values.
-
-        Raises: UnsupportedSetting as vLLM words it.
-        """
+        """Raises: UnsupportedSetting, as vLLM words it, for values it does not take."""
         config = self._llm.llm_engine.vllm_config
         try:
             self._params(sampling, None).verify(
@@ -124,10 +121,7 @@ class VLLMEngine(Engine):
     def generate(
         self, asks: Sequence[Ask], sampling: Sampling
     ) -> Iterator[list[Completion]]:
-        """Completions as their sequences finish.
-
-        Raises: EngineError where vLLM stops.
-        """
+        """Completions as their sequences finish; EngineError where vLLM stops."""
         engine = self._llm.llm_engine
         if isinstance(asks, Sequence):
             asks = sorted(asks, key=lambda ask: ask.request.text())
@@ -168,14 +162,7 @@ class VLLMEngine(Engine):
     def _fill(
         self, waiting: Iterator[Ask], running: dict[str, Ask], sampling: Sampling
     ) -> list[Completion]:
-        """Hand asks to vLLM until enough are open.
-
-        waiting: asks to come; None in it means that there is none at the moment.
-        running: the open asks by vLLM's names of them; what is handed over is added
-            here.
-
-        Returns: those that it refuses (too long, no tokens), as failed.
-        """
+        """Hand asks to vLLM until enough are open."""
         refused = []
         while len(running) < self._open:
             ask = next(waiting, None)
@@ -197,10 +184,6 @@ class VLLMEngine(Engine):
 
     def _add(self, name: str, ids: list[int], params: Any) -> None:
         """Hand a prompt to vLLM in the form that it takes, which is kept.
-
-        name: of the prompt in vLLM.
-        ids: its tokens.
-        params: how it is completed.
 
         Raises: what vLLM refuses a prompt by, in each form; EngineError where it takes
         no prompt of tokens.
@@ -224,9 +207,7 @@ class VLLMEngine(Engine):
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
-        form = None
-        if sampling.form:
-            form = StructuredOutputsParams(**sampling.form)
+        form = StructuredOutputsParams(**sampling.form) if sampling.form else None
         return SamplingParams(
             temperature=sampling.temperature,
             top_p=sampling.top_p,
@@ -305,15 +286,7 @@ def _mapping_of(value: Any) -> Mapping[str, Any]:
 
 
 def _step(token: int, position: Mapping[int, Any]) -> dict[str, float]:
-    """Texts and log-probabilities at one place of a completion.
-
-    The token that was written comes first, then the alternatives.
-
-    token: that was written.
-    position: token -> what vLLM says of it, at this place.
-    """
+    """Texts and log-probabilities at one place of a completion."""
     entries = [position[token]]
-    for alternative, entry in position.items():
-        if alternative != token:
-            entries.append(entry)
+    entries += [entry for number, entry in position.items() if number != token]
     return likeliest((entry.decoded_token or "", entry.logprob) for entry in entries)

@@ -29,21 +29,14 @@ SOURCE = "source.toml"  # in a folder of unpacked weights: the file they come fr
 
 @dataclass(frozen=True, slots=True)
 class Packages:
-    """The packages that carry one file in parts, in order.
+    """The packages that carry one file in parts, in order."""
 
-    name, member: of a package, and of the file in it; `{part}` is the part's number.
-    version: of each package.
-    parts: how many.
-    bytes: to download, of all of them.
-    archive: the folder in the zip file that the parts are joined to; "" where the parts
-        are the file itself.
-    """
-
-    name: str
+    name: str  # of a package; `{part}` is the part's number
     version: str
-    member: str
+    member: str  # of the file in it, likewise
     parts: int
-    bytes: int
+    bytes: int  # to download, of all of them
+    # the folder in the zip file that the parts make; "" where they make the file itself
     archive: str = ""
 
     def named(self) -> str:
@@ -57,33 +50,21 @@ class Packages:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """One model whose weights are brought by name.
+    """One model whose weights are brought by name."""
 
-    id: the name. what: it is for, in words. licence: as the owner states it.
-    hub, revision, file: where the owner publishes the weights; revision "" is the main
-        branch.
-    bytes, sha256: of that file.
-    disk: bytes of the folder that is kept.
-    quantised: the kind of a GGUF file, such as "Q4_K_M"; "" for a folder of dense
-        weights.
-    beside: the folder's other files, path -> sha256.
-    packages: further places; None without any.
-    installed: a package that is installed with this one and has them; "" for none.
-    """
-
-    id: str
-    what: str
-    licence: str
-    hub: str
+    id: str  # the name
+    what: str  # it is for, in words
+    licence: str  # as the owner states it
+    hub: str  # where the owner publishes the weights
     file: str
-    bytes: int
+    bytes: int  # of that file
     sha256: str
-    disk: int
-    revision: str = ""
-    quantised: str = ""
-    beside: dict[str, str] = field(default_factory=dict)
-    packages: Packages | None = None
-    installed: str = ""
+    disk: int  # bytes of the folder that is kept
+    revision: str = ""  # of the hub's; "" is the main branch
+    quantised: str = ""  # the kind of a GGUF file, such as "Q4_K_M"; "" for dense ones
+    beside: dict[str, str] = field(default_factory=dict)  # other files, path -> sha256
+    packages: Packages | None = None  # a further place
+    installed: str = ""  # a package that is installed with this one and has them
 
     @property
     def signature(self) -> str:
@@ -101,15 +82,12 @@ def table() -> pd.DataFrame:
 
 
 def snapshots(model: str) -> tuple[str, ...]:
-    """The snapshots of an API's name that the papers can have asked; none where the
-    table has none.
+    """The snapshots of an API's name that the papers can have asked, if any.
 
     Raises: as `table`.
     """
-    for row in _models():
-        if row["id"] == model:
-            return tuple(row.get("snapshots", ()))
-    return ()
+    rows = {row["id"]: row for row in _models()}
+    return tuple(rows.get(model, {}).get("snapshots", ()))
 
 
 def entries() -> dict[str, Weights]:
@@ -121,10 +99,10 @@ def entries() -> dict[str, Weights]:
     for row in _models():
         if "sha256" not in row:
             continue
-        known = {name: row[name] for name in row if name in Weights.__slots__}
-        if "packages" in known:
-            known["packages"] = Packages(**known["packages"])
-        found[row["id"]] = Weights(**known)
+        fields = {name: row[name] for name in row if name in Weights.__slots__}
+        if "packages" in fields:
+            fields["packages"] = Packages(**fields["packages"])
+        found[row["id"]] = Weights(**fields)
     return found
 
 
@@ -147,10 +125,7 @@ def _models() -> list[dict[str, Any]]:
 
 @functools.lru_cache(maxsize=4)
 def _read(path: Path, mtime_ns: int) -> list[dict[str, Any]]:
-    """The rows of the file.
-
-    mtime_ns: its time of change, which tells one version from another.
-    """
+    """The rows of the file."""
     rows: list[dict[str, Any]] = tomllib.loads(path.read_text("utf-8"))["model"]
     return rows
 
@@ -201,9 +176,9 @@ def revision(folder: Path) -> str:
     digest = folder_hash(folder)
     source = folder / SOURCE
     if source.is_file():
-        said = tomllib.loads(source.read_text("utf-8"))
-        if said.get("folder") == digest:
-            return str(said["signature"])
+        origin = tomllib.loads(source.read_text("utf-8"))
+        if origin.get("folder") == digest:
+            return str(origin["signature"])
     return f"sha256:{digest[:16]}"
 
 

