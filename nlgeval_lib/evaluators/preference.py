@@ -5,10 +5,9 @@ with `{output_1}` and `{output_2}`.
   scores = judge.score(datasets.load_pairs("llmbar"))
   order_effect(scores)
 
-`Preference` is the judge and `read_verdict` its parser. A completion says which output
-it prefers of those as they are shown; `Preference._of_pair` turns that into the pair's
-own output 1 and 2 and makes one verdict of both orders. `by_order` and `order_effect`
-say what the order of showing did.
+A completion says which output it prefers of those as they are shown (`read_verdict`);
+`Preference._of_pair` turns that into the pair's own output 1 and 2 and makes one
+verdict of both orders.
 """
 
 from __future__ import annotations
@@ -53,12 +52,7 @@ _CONCLUSION = re.compile(
     re.IGNORECASE,
 )
 # What that sentence calls an output -> the verdict of the parser.
-_CONCLUDED = {
-    "a": "A",
-    "1": "A",
-    "b": "B",
-    "2": "B",
-}
+_CONCLUDED = {"a": "A", "1": "A", "b": "B", "2": "B"}
 
 
 def read_verdict(
@@ -72,8 +66,8 @@ def read_verdict(
     answer that is one of them is it.
     tie: whether a tie may be read.
 
-    Else the conclusion that ends the answer counts ("Therefore, Output (b) is
-    better."), and then what `parsers.preference` reads.
+    Else the conclusion that ends the answer counts, and then what `parsers.preference`
+    reads.
 
     Example:
     >>> read_verdict("Therefore, Output (b) is better.").value
@@ -106,7 +100,7 @@ class Preference(Judge):
     Details: `given` and `swapped`, the verdicts in both orders about the pair's own
     outputs (NaN where none could be read), with `reasons`.
 
-    Source: Zheng et al. 2023, section 3.4 (both orders, different verdicts as a tie).
+    Source: Zheng et al. 2023, section 3.4.
     """
 
     name = "preference"
@@ -148,13 +142,9 @@ class Preference(Judge):
         self.stand_in = self.labels[0]
 
     def given(self, data: Any) -> list[Sample]:
-        """The pairs of a frame, one a row: `output` is output 1, and `extra` has output
-        2.
-
-        data: a frame with the columns `output_1` and `output_2`, or samples of that
-        form.
-
-        Raises: ValueError where a needed column or text is missing.
+        """The pairs of a frame, one a row (or samples of that form): `output` is output
+        1, and `extra` has output 2. Raises: ValueError where a needed column or text
+        is missing.
         """
         needs = ("output", _SECOND, *self.needs[2:])
         if not isinstance(data, pd.DataFrame):
@@ -177,10 +167,7 @@ class Preference(Judge):
         sample: Sample,
         order: str,
     ) -> Request:
-        """What is asked about a pair in one order.
-
-        order: "given" or "swapped".
-        """
+        """What is asked about a pair in one order, "given" or "swapped"."""
         shown = (sample.output, str(sample.extra[_SECOND]))
         if order == "swapped":
             shown = shown[::-1]
@@ -216,11 +203,7 @@ class Preference(Judge):
         swapped: Sequence[Completion],
         sample: Sample,
     ) -> Judgment:
-        """The verdict of both orders' draws.
-
-        given, swapped: the draws with output 1 shown first, and with output 2 shown
-        first.
-        """
+        """The verdict of both orders' draws."""
         in_given, missing = self._of_order(given, sample)
         as_shown, more_missing = self._of_order(swapped, sample)
         # Swapped, what is shown first is output 2; a tie and NaN stay.
@@ -245,7 +228,7 @@ class Preference(Judge):
         sample: Sample,
     ) -> tuple[float, list[Judgment]]:
         """What the draws of one order say of the outputs as shown: 1, 2, 0 for a tie,
-        NaN where none says anything; and the draws that say nothing.
+        NaN for none; and the draws that say nothing.
         """
         judgments = [self.read(draw, sample) for draw in draws]
         codes = []
@@ -277,7 +260,7 @@ class Preference(Judge):
         return Judgment(code, details=MappingProxyType({"rule": verdict.rule}))
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """The parser `read_verdict` with this judge's labels and rule for ties."""
+        """`read_verdict` with this judge's labels and rule for ties."""
         return functools.partial(read_verdict, labels=self.labels, tie=self.tie)
 
     def templates(self) -> tuple[Template, ...]:
@@ -297,25 +280,17 @@ def _filled(
     sample: Sample,
     shown: Mapping[str, str],
 ) -> str:
-    """The template with the pair's texts in the order of showing.
-
-    shown: `output_1` and `output_2` as the judge sees them; they replace the sample's.
+    """The template with the pair's texts; `shown` are `output_1` and `output_2` in the
+    order of showing.
     """
-    texts = {}
-    for name in template.variables:
-        texts[name] = field_of(sample, name)
-        if name in shown:
-            texts[name] = shown[name]
+    texts = {name: field_of(sample, name) for name in template.variables}
+    texts |= {name: text for name, text in shown.items() if name in texts}
     return template.render(**texts)
 
 
 def by_order(scores: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts `given` and `swapped` of a score frame, one row a pair.
-
-    scores: as `Preference.score` gives them.
-
-    Returns: two columns of 1, 2, 0 (a tie) or NaN (no verdict), about the pair's own
-    outputs.
+    """The verdicts `given` and `swapped` of a score frame, one row a pair: 1, 2, 0 (a
+    tie) or NaN, about the pair's own outputs.
     """
     rows = []
     for details in scores["details"]:
@@ -326,7 +301,6 @@ def by_order(scores: pd.DataFrame) -> pd.DataFrame:
 def order_effect(scores: pd.DataFrame, groups: Any = None) -> verdicts.OrderEffect:
     """How far the order of showing moved the judge: consistency, kappa, position bias.
 
-    scores: as `Preference.score` gives them.
     groups: labels of what is drawn together, such as the pairs' inputs; one a pair.
     """
     table = by_order(scores)

@@ -22,11 +22,8 @@ _INTERNAL = ("tests", "externals", "conftest")
 
 
 def _sklearn(name: str, *, seeded: bool = True, **settings: Any) -> Maker:
-    """What makes a regressor of scikit-learn, with its seed where it takes one.
-
-    name: module and class below `sklearn`.
-    seeded: off where nothing is drawn, so that no seed is set.
-    settings: the regressor's own.
+    """What makes a regressor of scikit-learn (module and class below `sklearn`), with
+    the seed where one is drawn by.
     """
     module, _, kind = name.rpartition(".")
 
@@ -62,12 +59,8 @@ def names() -> tuple[str, ...]:
 
 
 def register(name: str, make: Maker, taken: Iterable[str] = ()) -> None:
-    """Make a regressor of scikit-learn's kind known by a name.
-
-    make: gives a regressor for a seed, not fitted.
-    taken: names that are not free, besides those there are.
-
-    Raises: ValueError for a name that is taken.
+    """Make a regressor of scikit-learn's kind known by a name; `make` gives one for a
+    seed, not fitted. Raises: ValueError for a name that is taken.
     """
     if name in (*_MAKERS, *taken):
         raise ValueError(
@@ -78,9 +71,9 @@ def register(name: str, make: Maker, taken: Iterable[str] = ()) -> None:
 
 def maker(name: str) -> Maker | None:
     """What makes the regressor of a name, or of a dotted name such as
-    `sklearn.svm.SVR`; None where there is none.
+    `sklearn.svm.SVR`; None where there is none. Only what scikit-learn itself has is
+    imported.
 
-    Only what scikit-learn itself has is imported.
     Raises: ValueError for a dotted name of anything but a regressor.
     """
     if name.startswith("sklearn."):
@@ -90,9 +83,8 @@ def maker(name: str) -> Maker | None:
 
 @functools.cache
 def _by_dotted_name(name: str) -> Maker:
-    """What makes the regressor of scikit-learn with this name.
-
-    Raises: ValueError where it is none, or cannot be made without settings.
+    """As `maker`. Raises: ValueError where it is none, or cannot be made without
+    settings.
     """
     from sklearn import base
 
