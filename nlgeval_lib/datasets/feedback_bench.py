@@ -31,9 +31,7 @@ SCALE = range(1, 6)  # the scores of the rubrics, 1 to 5
 
 
 def load(name: str) -> pd.DataFrame:
-    """One of the sets in file order, with the judge's whole prompt as published.
-
-    name: feedback_bench_seen, feedback_bench_unseen, flask_eval or mt_bench_human.
+    """One of the sets in file order.
 
     Feedback Bench (seen and unseen rubrics): 1,000 inputs x 1 system (the simulated
     GPT-4), aspect `overall` 1-5; each response is its own input. `human` is NaN;
@@ -41,15 +39,12 @@ def load(name: str) -> pd.DataFrame:
     for, with its feedback in `feedback_gpt4_0`.
     FLASK Eval: aspect `overall` 1-5, an input is an instruction with its rubric, a
     system is the record's `response_source`. `human` is the mean of people's scores,
-    `gpt4` that of GPT-4's, each of which is in rater_gpt4_0 and on. How many outputs
-    there are is not known before.
-    MT Bench's human judgments: pairs as `hhh` has them, aspect `preference` 0-1, a pair
-    is an input. The preferred response (system `chosen`) comes first with `human` 1; of
-    a tie, which `tie` says, both have .5. No references.
+    `gpt4` that of GPT-4's, each of which is in rater_gpt4_0 and on.
+    MT Bench's human judgments: pairs as `hhh` has them. The preferred response (system
+    `chosen`) comes first with `human` 1; of a tie, which `tie` says, both have .5.
     All have `prompt` (whole), `instruction`, `output` and `rubric`; the first three
     also `reference`.
-    Raises: DataUnavailable; ValueError for a file of another form.
-    Source: Prometheus, Table 5 and the appendix on its evaluation data.
+    Raises: ValueError for a file of another form.
     """
     records = _records(name, FILES[name])
     if name == "flask_eval":
@@ -64,9 +59,8 @@ def load(name: str) -> pd.DataFrame:
 
 
 def _records(name: str, relpath: str) -> list[dict[str, Any]]:
-    """The file's records, from one JSON list or a JSON value a line.
-
-    Raises: ValueError where they are something else.
+    """The file's records, from one JSON list or a JSON value a line. Raises: ValueError
+    where they are something else.
     """
     try:
         records = fetch.json_file(relpath)
@@ -79,11 +73,7 @@ def _records(name: str, relpath: str) -> list[dict[str, Any]]:
 
 
 def _field(name: str, number: int, record: Mapping[str, Any], field: str) -> Any:
-    """A record's value of this name.
-
-    number: of the record in the file, from 0, for the message.
-    Raises: ValueError naming the record and the fields that it has.
-    """
+    """A record's value of this name. Raises: ValueError naming record and fields."""
     if field not in record:
         raise ValueError(
             f"{name}: record {number} has no {field!r}; it has {', '.join(record)}; "
@@ -93,10 +83,7 @@ def _field(name: str, number: int, record: Mapping[str, Any], field: str) -> Any
 
 
 def _score(name: str, number: int, value: Any) -> float:
-    """A score of 1 to 5 as a float.
-
-    Raises: ValueError for anything else, naming the record.
-    """
+    """A score of 1 to 5 as a float. Raises: ValueError naming the record."""
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
     if not numeric or not SCALE[0] <= value <= SCALE[-1]:
         raise ValueError(f"{name}: record {number}: {value!r} is no score of 1 to 5")
@@ -113,9 +100,8 @@ def _scores(name: str, number: int, values: Any) -> list[float]:
 def _prompt(
     name: str, number: int, record: Mapping[str, Any], field: str
 ) -> dict[str, str]:
-    """The prompt and its parts: `prompt`, and what `prometheus.PARTS` names.
-
-    Raises: ValueError naming the record.
+    """The prompt and its parts: `prompt`, and what `prometheus.PARTS` names. Raises:
+    ValueError naming the record.
     """
     prompt = str(_field(name, number, record, field)).strip()
     # A quote and a comma may stand behind the prompt.
@@ -142,9 +128,8 @@ def _written(name: str, number: int, record: Mapping[str, Any]) -> dict[str, Any
 
 
 def _flask(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of FLASK Eval. An input is an instruction with its rubric.
-
-    Raises: ValueError where GPT-4 has not equally many scores of all responses.
+    """The rows of FLASK Eval. Raises: ValueError where GPT-4 has not equally many
+    scores of all responses.
     """
     name = "flask_eval"
     scores_of_gpt4 = []
@@ -176,10 +161,8 @@ def _flask(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _pair(number: int, record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The two rows of a pair of MT Bench, the preferred response first.
-
-    Raises: ValueError where `tie` is not 0 or 1, or the two responses answer different
-    instructions.
+    """The two rows of a pair of MT Bench, the preferred response first. Raises:
+    ValueError where `tie` is not 0 or 1, or the two answer different instructions.
     """
     name = "mt_bench_human"
     tie = _field(name, number, record, "tie")
