@@ -26,37 +26,12 @@ class Test(NamedTuple):
     score: str
 
 
-_YES_NO = ("no", "yes", "n/a: problem is resolved")
-_ANSWERS = ("Yes", "Partially", "No", "Irrelevant", "No response", "Ignore")
-_RELATIONS = (
-    "Action",
-    "Antonym",
-    "Category-Exemplar-Pairs",
-    "Common-Phrase",
-    "Emotion-Evaluation",
-    "Function",
-    "Has-Prerequisite",
-    "HasProperty",
-    "Location",
-    "Material-MadeOf",
-    "Members-of-the-same-Category",
-    "None-of-the-above",
-    "PartOf",
-    "Result-In",
-    "Synonym",
-    "Thematic",
-    "Time",
-)
+_PREFIX = "alttest_"  # the set `wax` of the files is the data set `alttest_wax`
 # set -> its categories, none for grades; in the words of its files
 LABELS: Mapping[str, tuple[str, ...]] = {
-    "wax": _RELATIONS,
-    "lgbteen": _ANSWERS,
-    "mtbench": ("model_a", "model_b", "tie"),
-    "framing": _YES_NO,
-    "cebab_aspects": ("Negative", "unknown", "Positive"),
-    "10k_prompts": labelled.GRADES,
-    "cebab_stars": labelled.GRADES,
-    "lesion": labelled.GRADES,
+    name.removeprefix(_PREFIX): frame.labels(name)
+    for name in frame.TABLE.index
+    if name.startswith(_PREFIX)
 }
 TESTS: Mapping[str, Test] = {
     "wax": Test(0.1, "accuracy"),
@@ -70,7 +45,6 @@ TESTS: Mapping[str, Test] = {
     "lesion": Test(0.15, "rmse"),
 }
 ASPECT = "label"  # the one aspect of all eight sets
-_PREFIX = "alttest_"  # the set `wax` of the files is the data set `alttest_wax`
 
 
 def human_file(part: str) -> str:

@@ -30,7 +30,8 @@ TEXTS = (
 )
 
 # a row a data set: what `Spec` says of it, the module here that reads it, the systems
-# with a file each, and whether its files are fetched only when asked for
+# with a file each, whether its files are fetched only when asked for, and the
+# categories of a set of labels
 TABLE = pd.read_csv(
     Path(__file__).with_name("datasets.csv"), index_col="name", keep_default_na=False
 )
@@ -69,7 +70,8 @@ def known(name: str, *files: str, embedded: tuple[str, ...] = ()) -> Spec:
     as `aspect aspect 1 5; aspect 0 1`: aspects, then the lowest and the highest
     rating.
     """
-    row = TABLE.loc[name].drop(["module", "systems", "optional", "kind"]).to_dict()
+    columns = ["module", "systems", "optional", "kind", "labels"]  # not of the spec
+    row = TABLE.loc[name].drop(columns).to_dict()
     scale: dict[str, tuple[float, float]] = {}
     for entry in row.pop("scale").split(";"):
         *aspects, low, high = entry.split()
@@ -81,6 +83,11 @@ def known(name: str, *files: str, embedded: tuple[str, ...] = ()) -> Spec:
 def systems(name: str) -> tuple[str, ...]:
     """The systems of a data set that has one file a system, in the table's order."""
     return tuple(TABLE["systems"][name].split())
+
+
+def labels(name: str) -> tuple[str, ...]:
+    """The categories of a set of labels, in order; none where they are grades."""
+    return tuple(filter(None, TABLE["labels"][name].split("|")))
 
 
 def expect(name: str, fact: str, actual: object, expected: object) -> None:

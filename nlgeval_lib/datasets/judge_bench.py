@@ -16,12 +16,9 @@ FILES = {
     "recipes": "judge_bench/recipe_crowd_sourcing_data/meta_evaluation_recipes.json",
 }
 _PREFIX = "judge_bench_"
-_SAFETY = {"safety": ("No", "Unsure", "Yes")}
-# set -> property -> its categories; the properties of other sets are graded
-LABELS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "dices_350": _SAFETY,
-    "dices_990": _SAFETY,
-    "inferential": {"Sound Reasoning": ("no", "yes")},
+# set -> the categories of its property; the properties of other sets are graded
+LABELS: Mapping[str, tuple[str, ...]] = {
+    part: words for part in FILES if (words := frame.labels(f"{_PREFIX}{part}"))
 }
 SPECS = {
     f"{_PREFIX}{part}": frame.known(f"{_PREFIX}{part}", path)
@@ -56,5 +53,5 @@ def load(name: str) -> pd.DataFrame:
         for record in records:
             lists.append(record["annotations"][word]["individual_human_scores"])
         ratings[aspect] = pd.DataFrame(lists, index=index, dtype=object)
-        labels[aspect] = LABELS.get(part, {}).get(word, labelled.GRADES)
+        labels[aspect] = LABELS.get(part, labelled.GRADES)
     return labelled.build(SPECS[name], ratings, labels)

@@ -45,7 +45,7 @@ def load(stand_ins: bool = False) -> pd.DataFrame:
     if stand_ins:
         for system, relpath in STAND_INS.items():
             records = fetch.json_file(relpath)  # of several sets
-            of_set = [one for one in records if one["dataset"] == "selfinstruct"]
+            of_set = [row for row in records if row["dataset"] == "selfinstruct"]
             by_system[system] = of_set
     rows = []
     for system, records in by_system.items():

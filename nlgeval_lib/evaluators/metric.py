@@ -267,15 +267,15 @@ class Metric(abc.ABC):
 
         saved: item -> (value, "" or `status: text` as `_collect` wrote it).
         """
-        found: dict[Item, Found] = {}
+        outcomes: dict[Item, Found] = {}
         for item, (value, reason) in saved.items():
             # The part that was asked for was saved; no other part will be read.
-            found[item] = (value,) * len(self.parts)
+            outcomes[item] = (value,) * len(self.parts)
             if reason:
                 status, _, text = reason.partition(": ")
-                found[item] = Judgment.missing(Status(status), text)
+                outcomes[item] = Judgment.missing(Status(status), text)
         self.details["cached"] += len(saved)
-        return found
+        return outcomes
 
     def _collect(self, values: dict[Item, Found]) -> None:
         """Write down the scores of all items by the texts' digests, for `nlgeval

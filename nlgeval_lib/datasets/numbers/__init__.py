@@ -149,12 +149,12 @@ def scores_of_texts(
     here.
     """
     saved = _scores_by_digest(rule)
-    found = {}
+    scores = {}
     for item in items if saved else ():
         score = saved.get(tuple(map(digest_of, item)))
         if score is not None:
-            found[item] = score
-    return found
+            scores[item] = score
+    return scores
 
 
 @functools.lru_cache(maxsize=16)
