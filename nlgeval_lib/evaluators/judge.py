@@ -103,7 +103,7 @@ class ChatFormat:
 
 class Judge:
     """What all LLM evaluators share. A subclass writes `render` (or `stages`) and
-    `parse`; the rest may stay.
+    `reader` (or `parse`); the rest may stay.
 
     engine: what asks the model; None where each call names one.
     store: what keeps the completions; None keeps nothing.
@@ -188,13 +188,16 @@ class Judge:
         raise NotImplementedError(f"{type(self).__name__} has no render()")
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """What one completion says about the sample: a number, or a status and reason.
-        Never raises on any text.
+        """What one completion says about the sample: a number, or a status and reason;
+        by default what the `reader` reads. Never raises on any text.
 
         completion: without a reasoning and an unfinished end (see `answered`).
         sample: None where the reading does not depend on it.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no parse()")
+        read = self.reader(sample)
+        if read is None:
+            raise NotImplementedError(f"{type(self).__name__} has no parse()")
+        return read(completion.text).judgment()
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed] | None:
         """The parser that reads the score in a text, with its settings; None where no

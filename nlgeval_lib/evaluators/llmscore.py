@@ -20,7 +20,7 @@ from nlgeval_lib.names import plain
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
-from nlgeval_lib.records import Completion, Judgment, Sample
+from nlgeval_lib.records import Sample
 
 # Task -> input -> the field of a sample that holds it, where it has another name: data
 # sets keep a dialogue as source, and the fact it is about as context.
@@ -205,12 +205,6 @@ class LLMScore(Judge):
         """The prompt of Table 8 for the aspect of a sample."""
         target = self.task.target(sample.aspect)
         return self.template.render(**self.task.words(sample, target))
-
-    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The score that the completion gives; none that is labelled with another
-        aspect.
-        """
-        return self.reader(sample)(completion.text).judgment()
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
         """`rating` with the task's scale and the name of the sample's aspect."""

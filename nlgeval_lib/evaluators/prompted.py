@@ -21,7 +21,7 @@ from nlgeval_lib.parsers.fields import json_field
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.parsers.text import Parsed, check_scale
 from nlgeval_lib.prompts import Template, prompt_files
-from nlgeval_lib.records import Completion, Judgment, Sample
+from nlgeval_lib.records import Sample
 
 # Placeholder of a prompt -> the column that fills it, where it has another name.
 _COLUMN = {"reference": "references"}
@@ -114,10 +114,6 @@ class PromptedJudge(Judge):
         if self._defined and is_open:
             texts["definition"] = self._defined.target(sample.aspect).definition
         return template.render(**texts)
-
-    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The score in its field, under its label or by itself."""
-        return self.reader(sample)(completion.text).judgment()
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
         """`json_field` where a field is named, else `rating` with the label, which is

@@ -46,7 +46,7 @@ from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
-from nlgeval_lib.records import Completion, Judgment, Sample, Status
+from nlgeval_lib.records import Judgment, Sample, Status
 
 # The scale of a criterion's score, as the prompts print it.
 LOW = 1
@@ -283,10 +283,6 @@ class HDEval(Judge):
             judgments = {text: self.judged(next(draws)) for text in first_rows}
             scores[node.id] = [judgments[text] for text in texts]
         return scores
-
-    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The score of one criterion, 1 to 5, at the beginning of its completion."""
-        return self.reader(sample)(completion.text).judgment()
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
         """The parser `rating` on the scale of the prompts, 1 to 5."""
