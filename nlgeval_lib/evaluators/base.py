@@ -166,9 +166,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
 
 
 def samples(
-    data: Any,
-    needs: Iterable[str] = (),
-    name: str = "the evaluator",
+    data: Any, needs: Iterable[str] = (), name: str = "the evaluator"
 ) -> list[Sample]:
     """The samples that an evaluator judges: one a row of a frame, in its order; a list
     of samples is only checked.
@@ -184,10 +182,7 @@ def samples(
     """
     is_frame = isinstance(data, pd.DataFrame)
     needs = tuple(needs)
-    if is_frame:
-        listed = _of_frame(data, ("output", *needs), name)
-    else:
-        listed = list(data)
+    listed = _of_frame(data, ("output", *needs), name) if is_frame else list(data)
     for position, sample in enumerate(listed):
         for field in needs:
             if field in FIELDS:
@@ -211,8 +206,7 @@ def _of_frame(frame: pd.DataFrame, needs: Sequence[str], name: str) -> list[Samp
     texts: dict[str, list[Any]] = {}
     for field in dict.fromkeys((*FIELDS, *needs)):
         columns = FIELDS.get(field, (field,))
-        present = any(column in frame.columns for column in columns)
-        if not present and field not in needs:
+        if field not in needs and not any(column in frame for column in columns):
             continue
         groups = cells(frame, columns, name, gaps=field != "output")
         if field == "references":
@@ -221,30 +215,22 @@ def _of_frame(frame: pd.DataFrame, needs: Sequence[str], name: str) -> list[Samp
         else:
             texts[field] = [next(iter(group), "") for group in groups]
     # The id of a row, by which errors and requests name it.
-    keys = []
-    for column in ("input_id", "system_id"):
-        if column in frame.columns:
-            keys.append(frame[column].astype(str).tolist())
+    present = [column for column in ("input_id", "system_id") if column in frame]
+    keys = [frame[column].astype(str).tolist() for column in present]
     if keys and "aspect" in texts:
         keys.append(texts["aspect"])
-    ids = map(str, frame.index)
-    if keys:
-        ids = map("/".join, zip(*keys, strict=True))
+    ids = map("/".join, zip(*keys, strict=True)) if keys else map(str, frame.index)
     # Row by row: the columns' texts as samples.
-    extra_fields = [field for field in texts if field not in FIELDS]
     rows = []
     for row, id in enumerate(ids):
         fields = {field: column[row] for field, column in texts.items()}
-        extra = {field: fields.pop(field) for field in extra_fields}
+        extra = {field: fields.pop(field) for field in texts if field not in FIELDS}
         rows.append(Sample(id=id, extra=extra, **fields))
     return rows
 
 
 def cells(
-    frame: pd.DataFrame,
-    columns: Sequence[str],
-    name: str,
-    gaps: bool = False,
+    frame: pd.DataFrame, columns: Sequence[str], name: str, gaps: bool = False
 ) -> list[tuple[str, ...]]:
     """The texts of each row in the first of `columns` that the frame has: a tuple a
     row, of a column of references all of them.

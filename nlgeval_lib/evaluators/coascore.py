@@ -28,13 +28,7 @@ from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request, Sampling
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import choose, named_texts
-from nlgeval_lib.evaluators.judge import (
-    answered,
-    combine,
-    cut,
-    failed,
-    most_frequent,
-)
+from nlgeval_lib.evaluators.judge import answered, combine, cut, failed, most_frequent
 from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.names import NUMBER_WORDS
@@ -242,9 +236,7 @@ class CoAScore(LLMScore):
         return relevant
 
     def _aspect_scores(
-        self,
-        samples: Sequence[Sample],
-        chains: Sequence[Chain],
+        self, samples: Sequence[Sample], chains: Sequence[Chain]
     ) -> Stages[list[dict[str, Judgment]]]:
         """Stage II: for each sample {aspect's name: judgment}, all aspects in one
         request; empty where its chain is missing, or the variant needs no scores.
@@ -331,9 +323,7 @@ class CoAScore(LLMScore):
         return lambda completion: self.read_chain(completion).missing is None
 
     def read_scores(
-        self,
-        draws: Sequence[Completion],
-        aspects: Sequence[Aspect],
+        self, draws: Sequence[Completion], aspects: Sequence[Aspect]
     ) -> dict[str, Judgment]:
         """The score of each aspect that one stage II request named, in their order: the
         mean over the draws, or why there is none. Never raises on any text.
@@ -347,9 +337,7 @@ class CoAScore(LLMScore):
         return scores
 
     def _read_draw(
-        self,
-        completion: Completion,
-        names: Sequence[str],
+        self, completion: Completion, names: Sequence[str]
     ) -> dict[str, Judgment]:
         """What one completion says of each aspect: name -> judgment."""
         failure = failed(completion)
@@ -417,9 +405,7 @@ class CoAScore(LLMScore):
         return dict(zip(names, map(Judgment, scores), strict=True))
 
     def _without_asking(
-        self,
-        chain: Chain,
-        scores: Mapping[str, Judgment],
+        self, chain: Chain, scores: Mapping[str, Judgment]
     ) -> Judgment | None:
         """A sample's judgment without the last stage: why it has no score, or the
         average; None where the target is to be asked for.
@@ -468,9 +454,7 @@ class CoAScore(LLMScore):
         if self.variant == "w/o score":
             lines = "\n".join(map(str, chain.aspects))
             return prompts.render(
-                "coascore/score_target_without_scores",
-                **words,
-                aspects=lines,
+                "coascore/score_target_without_scores", **words, aspects=lines
             )
         scored = []
         for aspect in chain.aspects:
@@ -485,9 +469,7 @@ class CoAScore(LLMScore):
             elif self.unscored == "keep":
                 scored.append(str(aspect))
         return prompts.render(
-            "coascore/score_target",
-            **words,
-            scored_aspects="\n".join(scored),
+            "coascore/score_target", **words, scored_aspects="\n".join(scored)
         )
 
     def settings(self) -> dict[str, Any]:
@@ -521,9 +503,7 @@ def _scores_in(
 
 
 def _with_chain(
-    judgment: Judgment,
-    chain: Chain,
-    scores: Mapping[str, Judgment],
+    judgment: Judgment, chain: Chain, scores: Mapping[str, Judgment]
 ) -> Judgment:
     """A judgment with the chain that it rests on in its details (see `CoAScore`)."""
     if chain.missing is not None:

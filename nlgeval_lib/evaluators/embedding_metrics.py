@@ -205,10 +205,7 @@ class BertScore(_OfEncoder):
 
 
 def _match(
-    sides: list[list[str]],
-    vectors: dict[str, Any],
-    weightless: set[int],
-    device: str,
+    sides: list[list[str]], vectors: dict[str, Any], weightless: set[int], device: str
 ) -> list[tuple[float, float, float]]:
     """(F, P, R) of each pair of a batch.
 
@@ -336,9 +333,7 @@ class SemScore(_OfEncoder):
         """
         if self.pooling == "model":  # sorts by length itself
             return self._loaded_transformer.encode(
-                texts,
-                batch_size=self.batch_size,
-                show_progress_bar=False,
+                texts, batch_size=self.batch_size, show_progress_bar=False
             )
         encoder = self._loaded_encoder
         pooled: list[Any] = [None] * len(texts)
@@ -382,9 +377,7 @@ class SemScore(_OfEncoder):
         """The encoder whose hidden states are pooled, for `"mean"` and `"cls"`."""
         located = encoders.locate(self.model)
         return encoders.TokenEncoder(
-            located,
-            layer=self.layer,
-            max_tokens=self.max_tokens,
+            located, layer=self.layer, max_tokens=self.max_tokens
         )
 
 

@@ -274,9 +274,7 @@ def pretrained(located: Located, kind: str) -> tuple[Any, Any]:
 
     def load(settings: dict[str, Any]) -> tuple[Any, Any]:
         model = getattr(transformers, kind).from_pretrained(
-            located.path,
-            dtype=torch.float32,
-            **settings,
+            located.path, dtype=torch.float32, **settings
         )
         tokenizer = transformers.AutoTokenizer.from_pretrained(located.path, **settings)
         return tokenizer, model.eval().to(device())
@@ -296,11 +294,7 @@ class TokenEncoder:
     """
 
     def __init__(
-        self,
-        located: Located,
-        *,
-        layer: int = -1,
-        max_tokens: int | None = None,
+        self, located: Located, *, layer: int = -1, max_tokens: int | None = None
     ) -> None:
         self.tokenizer, model = pretrained(located, "AutoModel")
         if model.config.is_encoder_decoder:
@@ -343,16 +337,12 @@ class TokenEncoder:
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The token ids of each text, special tokens included, cut at `max_tokens`."""
         encoded = self.tokenizer(
-            list(texts),
-            truncation=True,
-            max_length=self.max_tokens,
+            list(texts), truncation=True, max_length=self.max_tokens
         )
         return encoded["input_ids"]
 
     def vectors(
-        self,
-        ids: Sequence[Sequence[int]],
-        batch_size: int = 32,
+        self, ids: Sequence[Sequence[int]], batch_size: int = 32
     ) -> Iterator[tuple[int, Any]]:
         """The vectors of texts of these token ids, in batches of similar length.
 
@@ -368,9 +358,7 @@ class TokenEncoder:
             batch = order[start : start + batch_size]
             rows = [torch.tensor(ids[position]) for position in batch]
             tokens = pad_sequence(
-                rows,
-                batch_first=True,
-                padding_value=self.tokenizer.pad_token_id,
+                rows, batch_first=True, padding_value=self.tokenizer.pad_token_id
             )
             mask = pad_sequence(list(map(torch.ones_like, rows)), batch_first=True)
             with torch.inference_mode():

@@ -313,9 +313,7 @@ class Judge:
         return self
 
     def shaped(
-        self,
-        stage: str = "score",
-        sampling: Sampling | None = None,
+        self, stage: str = "score", sampling: Sampling | None = None
     ) -> Sampling:
         """The sampling settings of a stage (None: the evaluator's), with its form where
         `structured` is set.
@@ -356,9 +354,7 @@ class Judge:
         return cut(answer, judgment)
 
     def judged(
-        self,
-        draws: Sequence[Completion],
-        sample: Sample | None = None,
+        self, draws: Sequence[Completion], sample: Sample | None = None
     ) -> Judgment:
         """One judgment from all draws of one request, by the missing policy."""
         judgments = [self.read(completion, sample) for completion in draws]
@@ -449,10 +445,7 @@ class Judge:
         return frame.assign(details=[dict(judgment.details) for judgment in judgments])
 
     def plan(
-        self,
-        data: Any,
-        engine: Engine | None = None,
-        store: Store | None = None,
+        self, data: Any, engine: Engine | None = None, store: Store | None = None
     ) -> list[Stage]:
         """The stages that `score` would ask, none of them asked; those that rest on
         answers to come are not `exact`.

@@ -59,9 +59,7 @@ class _Likelihood(Metric):
         located = encoders.locate(self.model)
         try:
             return TransformersEngine(
-                located.path,
-                revision=located.revision,
-                dtype="float32",
+                located.path, revision=located.revision, dtype="float32"
             )
         except EngineError as error:
             raise Unavailable(str(error)) from error
@@ -75,9 +73,7 @@ class _Likelihood(Metric):
         """
         contexts, texts = map(list, zip(*pairs, strict=True))
         likelihoods = self._loaded.loglikelihood(
-            contexts,
-            texts,
-            batch_size=self.batch_size,
+            contexts, texts, batch_size=self.batch_size
         )
         return [
             _finite(likelihood.mean, likelihood.reason) for likelihood in likelihoods
@@ -104,9 +100,7 @@ class BartScore(PairMetric, _Likelihood):
     def __init__(self, model: str, *, direction: str = "f", **common: Any) -> None:
         super().__init__(model=model, **common)
         self.direction = choose(
-            "direction",
-            direction,
-            ("f", "precision", "recall", "source"),
+            "direction", direction, ("f", "precision", "recall", "source")
         )
 
     def settings(self) -> dict[str, Any]:
@@ -216,12 +210,7 @@ class _Question(Metric):
     parallel = False
 
     def __init__(
-        self,
-        model: str | Path,
-        *,
-        max_tokens: int,
-        batch_size: int = 8,
-        **common: Any,
+        self, model: str | Path, *, max_tokens: int, batch_size: int = 8, **common: Any
     ) -> None:
         super().__init__(**common)
         self.model = model
@@ -261,8 +250,7 @@ class _Question(Metric):
             begin = torch.full((len(texts), 1), model.config.decoder_start_token_id)
             with torch.inference_mode():
                 output = model(
-                    **encoded.to(model.device),
-                    decoder_input_ids=begin.to(model.device),
+                    **encoded.to(model.device), decoder_input_ids=begin.to(model.device)
                 )
             probabilities = self.probability(output.logits[:, 0], tokenizer)
             values += [(probability,) for probability in probabilities.tolist()]
@@ -492,11 +480,7 @@ class Bleurt(PairMetric):
     parallel = False
 
     def __init__(
-        self,
-        model: str | Path = "BLEURT-20",
-        *,
-        batch_size: int = 16,
-        **common: Any,
+        self, model: str | Path = "BLEURT-20", *, batch_size: int = 16, **common: Any
     ) -> None:
         super().__init__(**common)
         self.model = Path(encoders.placed(model))
@@ -525,9 +509,7 @@ class Bleurt(PairMetric):
     def compute(self, items: Sequence[Item]) -> list[Found]:
         outputs, references = map(list, zip(*items, strict=True))
         scores = self._loaded.score(
-            references=references,
-            candidates=outputs,
-            batch_size=self.batch_size,
+            references=references, candidates=outputs, batch_size=self.batch_size
         )
         return list(map(_finite, scores))
 

@@ -137,9 +137,7 @@ class RatingTask:
         )
 
     def words(
-        self,
-        sample: Sample,
-        target: Aspect | None = None,
+        self, sample: Sample, target: Aspect | None = None
     ) -> dict[str, str | int]:
         """The variables of the prompts that ask for scores of a sample: Table 10, with
         a target to rate Tables 8 and 11.

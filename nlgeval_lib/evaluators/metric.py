@@ -65,10 +65,7 @@ class Metric(abc.ABC):
     join: Callable[[list[float]], float] = staticmethod(statistics.fmean)
 
     def __init__(
-        self,
-        *,
-        part: str | None = None,
-        cache: bool | str | Path = True,
+        self, *, part: str | None = None, cache: bool | str | Path = True
     ) -> None:
         self.part = base.choose("value", part or self.parts[0], self.parts)
         path = files.state("metrics", "scores.sqlite") if cache is True else cache
@@ -305,10 +302,7 @@ class Metric(abc.ABC):
         return cached
 
     def _batch(
-        self,
-        keys: dict[Item, bytes],
-        jobs: int,
-        wait: bool,
+        self, keys: dict[Item, bytes], jobs: int, wait: bool
     ) -> dict[Item, Found]:
         """Computes (in so many processes) and stores what is not in the cache yet (item
         -> key).
@@ -375,11 +369,7 @@ class PairMetric(Metric):
     empty_rules: ClassVar[tuple[str, ...]] = ("nan", "zero")
 
     def __init__(
-        self,
-        *,
-        multi: str | None = None,
-        empty: str = "nan",
-        **common: Any,
+        self, *, multi: str | None = None, empty: str = "nan", **common: Any
     ) -> None:
         super().__init__(**common)
         if multi is not None:

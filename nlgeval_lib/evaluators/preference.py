@@ -39,11 +39,7 @@ _SECOND = "output_2"
 # Placeholder of a prompt -> the column that fills it, where it has another name.
 _COLUMN = {"reference": "references"}
 # Verdict of the parser -> the score: the output shown first, the second, neither.
-_CODES = {
-    "A": 1.0,
-    "B": 2.0,
-    "TIE": 0.0,
-}
+_CODES = {"A": 1.0, "B": 2.0, "TIE": 0.0}
 # The last sentence of an answer that argues first: "Therefore, Output (b) is better."
 _CONCLUSION = re.compile(
     r"\b(?:therefore|thus|hence|overall|in conclusion)\b[,:]?\s+"
@@ -56,9 +52,7 @@ _CONCLUDED = {"a": "A", "1": "A", "b": "B", "2": "B"}
 
 
 def read_verdict(
-    text: str,
-    labels: Sequence[str] = ("A", "B"),
-    tie: bool = True,
+    text: str, labels: Sequence[str] = ("A", "B"), tie: bool = True
 ) -> Parsed:
     """Which output a text prefers: `A` for the one shown first, `B`, or `TIE`.
 
@@ -105,10 +99,7 @@ class Preference(Judge):
 
     name = "preference"
     defaults: Mapping[str, Any] = MappingProxyType(
-        {
-            "temperature": 0.0,
-            "max_tokens": 1024,
-        }
+        {"temperature": 0.0, "max_tokens": 1024}
     )
 
     def __init__(
@@ -162,11 +153,7 @@ class Preference(Judge):
             rows = rows.drop(columns="input_id", errors="ignore")
         return samples(rows, needs, self.name)
 
-    def in_order(
-        self,
-        sample: Sample,
-        order: str,
-    ) -> Request:
+    def in_order(self, sample: Sample, order: str) -> Request:
         """What is asked about a pair in one order, "given" or "swapped"."""
         shown = (sample.output, str(sample.extra[_SECOND]))
         if order == "swapped":
@@ -185,11 +172,7 @@ class Preference(Judge):
         for sample in samples:
             requests += [self.in_order(sample, order) for order in ORDERS]
         answers = yield Stage(
-            "verdict",
-            requests,
-            self.shaped("verdict"),
-            "A",
-            last=True,
+            "verdict", requests, self.shaped("verdict"), "A", last=True
         )
         judgments = []
         for number, sample in enumerate(samples):
@@ -198,10 +181,7 @@ class Preference(Judge):
         return judgments
 
     def _of_pair(
-        self,
-        given: Sequence[Completion],
-        swapped: Sequence[Completion],
-        sample: Sample,
+        self, given: Sequence[Completion], swapped: Sequence[Completion], sample: Sample
     ) -> Judgment:
         """The verdict of both orders' draws."""
         in_given, missing = self._of_order(given, sample)
@@ -223,35 +203,23 @@ class Preference(Judge):
         return Judgment(NAN, status, reason, MappingProxyType(details))
 
     def _of_order(
-        self,
-        draws: Sequence[Completion],
-        sample: Sample,
+        self, draws: Sequence[Completion], sample: Sample
     ) -> tuple[float, list[Judgment]]:
         """What the draws of one order say of the outputs as shown: 1, 2, 0 for a tie,
         NaN for none; and the draws that say nothing.
         """
         judgments = [self.read(draw, sample) for draw in draws]
-        codes = []
-        without = []
-        for judgment in judgments:
-            if judgment.status is Status.OK:
-                codes.append(judgment.value)
-            else:
-                without.append(judgment)
+        without = [j for j in judgments if j.status is not Status.OK]
+        codes = [j.value for j in judgments if j.status is Status.OK]
         if not codes:
             return NAN, without
         # votes[code]: how many draws say so.
         votes = [codes.count(code) for code in (0.0, 1.0, 2.0)]
         most = max(votes)
-        if votes.count(most) > 1:
-            return 0.0, without
-        return float(votes.index(most)), without
+        tied = votes.count(most) > 1
+        return 0.0 if tied else float(votes.index(most)), without
 
-    def parse(
-        self,
-        completion: Completion,
-        sample: Sample | None = None,
-    ) -> Judgment:
+    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """1 for the output shown first, 2 for the second, 0 for neither."""
         verdict = self.reader(sample)(completion.text)
         if verdict.value is None:
@@ -275,11 +243,7 @@ class Preference(Judge):
         }
 
 
-def _filled(
-    template: Template,
-    sample: Sample,
-    shown: Mapping[str, str],
-) -> str:
+def _filled(template: Template, sample: Sample, shown: Mapping[str, str]) -> str:
     """The template with the pair's texts; `shown` are `output_1` and `output_2` in the
     order of showing.
     """

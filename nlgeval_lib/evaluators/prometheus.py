@@ -333,10 +333,7 @@ class Prometheus(Judge):
         return "prometheus/absolute_appendix"
 
     def _asked_scale(
-        self,
-        low: int | None,
-        high: int | None,
-        wording: str,
+        self, low: int | None, high: int | None, wording: str
     ) -> tuple[int, int] | None:
         """The scale that low and high, the rubric or the wording ask for; None where
         none does. Raises: ValueError where these differ, or only one end is given.

@@ -77,10 +77,7 @@ def drive(stages: Stages[T], answer: Callable[[Stage], Sequence[Draws]]) -> T:
 
 
 def run(
-    stages: Stages[T],
-    engine: Engine,
-    store: Store | None = None,
-    progress: Any = None,
+    stages: Stages[T], engine: Engine, store: Store | None = None, progress: Any = None
 ) -> T:
     """Run the generator to its result with an engine, through a store; an empty stage
     asks nothing.
@@ -96,9 +93,7 @@ def run(
 
 
 def plan(
-    stages: Stages[Any],
-    engine: Engine | None = None,
-    store: Store | None = None,
+    stages: Stages[Any], engine: Engine | None = None, store: Store | None = None
 ) -> list[Stage]:
     """The stages that would be asked, none of them asked; after an answer that is not
     stored they are not `exact`.

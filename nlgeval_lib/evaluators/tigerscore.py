@@ -10,6 +10,7 @@ right (sections 3.3 and 4.5).
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -210,9 +211,7 @@ class TigerScore(Judge):
 
 
 def read_analysis(
-    text: str,
-    task: Task | None = None,
-    decoder: str = "sum",
+    text: str, task: Task | None = None, decoder: str = "sum"
 ) -> Judgment:
     """An error analysis, in lines or JSON, as a judgment with the details that
     `TigerScore` names.
@@ -242,14 +241,6 @@ def _is_whole(draw: Completion) -> bool:
     if draw.finish_reason == "length" or failed(draw):
         return False
     return bool(draw.text.strip())
-
-
-def _without_analysis(draw: Completion) -> Judgment:
-    """Why the first turn gives nothing to rewrite: FAILED, TRUNCATED or EMPTY."""
-    missing = failed(draw)
-    if missing is None:
-        missing = cut(draw, Judgment.missing(Status.EMPTY, "no whole analysis"))
-    return missing
 
 
 def _instruction_hash(instruction: str) -> str | None:
@@ -375,7 +366,7 @@ class TigerScoreReferenceBased(Judge):
         if self.task.label not in ("Summ", "MathQA"):
             reference = f"{self.label}{reference}"
         aspects = self.task.aspects
-        descriptions = [f"{name}: {text}" for name, text in aspects.items()]
+        descriptions = itertools.starmap("{}: {}".format, aspects.items())
         values = {
             "generation_instruction": instruction,
             "input_context": source,
@@ -426,7 +417,8 @@ class TigerScoreReferenceBased(Judge):
                     details = {**judgment.details, "analysis": draw.text}
                     judgments.append(dataclasses.replace(judgment, details=details))
                 else:
-                    judgments.append(_without_analysis(draw))
+                    empty = Judgment.missing(Status.EMPTY, "no whole analysis")
+                    judgments.append(failed(draw) or cut(draw, empty))
             combined.append(combine(judgments, self.missing))
         return combined
 

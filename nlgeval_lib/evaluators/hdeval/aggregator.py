@@ -11,7 +11,7 @@ C.3; ablations of Tables 4 and 5.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -32,11 +32,15 @@ _DECIMALS = 10
 _SETTINGS = ("kind", "seed", "impute", "max_missing", "groups", "options")
 
 
-def register(name: str, make: Callable[[int], Any]) -> None:
+def register(name: str, make: regressors.Maker) -> None:
     """Makes a regressor of scikit-learn's kind known as the aggregator `name`;
     `make(seed)` gives one, not fitted. Raises: ValueError for a name that is taken.
     """
-    regressors.register(name, make, _WITHOUT_RATINGS)
+    if name in (*regressors.MAKERS, *_WITHOUT_RATINGS):
+        raise ValueError(
+            f"there is an aggregator {name!r} already; register yours by another name"
+        )
+    regressors.MAKERS[name] = make
 
 
 class TooFewRows(ValueError):
@@ -79,7 +83,7 @@ class Aggregator:
         self.regressor = None  # one of the caller's own, of which copies are fitted
         if isinstance(kind, str):
             if kind not in _WITHOUT_RATINGS and regressors.maker(kind) is None:
-                names = (*regressors.names(), *_WITHOUT_RATINGS)
+                names = (*regressors.MAKERS, *_WITHOUT_RATINGS)
                 by_full_name = "or scikit-learn's by its full name (sklearn.svm.SVR)"
                 raise NotAllowed("aggregator", kind, names, by_full_name)
         else:
@@ -153,10 +157,7 @@ class Aggregator:
         return self
 
     def _fit_group(
-        self,
-        group: Sequence[str],
-        scores: np.ndarray,
-        ratings: np.ndarray,
+        self, group: Sequence[str], scores: np.ndarray, ratings: np.ndarray
     ) -> None:
         """Fit one estimator on the targets of a group, of scores [rows, criteria] and
         all ratings [rows, targets]. Raises: TooFewRows.

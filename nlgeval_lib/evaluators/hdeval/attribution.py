@@ -162,11 +162,7 @@ def shap_values(
 
 
 def _explain(
-    estimator: Any,
-    X: np.ndarray,
-    background: np.ndarray,
-    seed: int,
-    rounds: int,
+    estimator: Any, X: np.ndarray, background: np.ndarray, seed: int, rounds: int
 ) -> Any:
     """Shapley values of one estimator [rows, criteria, (targets)]: of a tree or a
     forest exactly, of any other regressor sampled.
@@ -205,9 +201,7 @@ def _ranks(scores: np.ndarray, thresholds: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _ranked_tree(
-    tree: Any,
-    thresholds: Sequence[np.ndarray],
-    n_trees: int,
+    tree: Any, thresholds: Sequence[np.ndarray], n_trees: int
 ) -> dict[str, np.ndarray]:
     """A tree of a forest of so many as shap takes it, with its thresholds' ranks."""
     ranks = []
@@ -225,10 +219,7 @@ def _ranked_tree(
 
 
 def _complete(
-    aggregator: Aggregator,
-    X: pd.DataFrame,
-    rows: int | None,
-    rng: np.random.Generator,
+    aggregator: Aggregator, X: pd.DataFrame, rows: int | None, rng: np.random.Generator
 ) -> np.ndarray:
     """At most so many random rows of X (None: all) that have a prediction, in their
     order, gaps filled. Raises: ValueError where there is none.

@@ -134,10 +134,7 @@ class CriteriaTree:
         return _indented(self.root)
 
     def with_children(
-        self,
-        id: str,
-        children: Sequence[tuple[str, str]],
-        origin: str = "generated",
+        self, id: str, children: Sequence[tuple[str, str]], origin: str = "generated"
     ) -> CriteriaTree:
         """The tree with finer criteria (name, definition) added below the one of an id;
         this tree stays as it is. Ids are made from the names.
@@ -179,9 +176,7 @@ class CriteriaTree:
 
     @classmethod
     def from_criteria(
-        cls,
-        criteria: Mapping[str, str] | Iterable[str],
-        source: str = "given",
+        cls, criteria: Mapping[str, str] | Iterable[str], source: str = "given"
     ) -> CriteriaTree:
         """A tree of one layer, of names or names with definitions, to be used as it is
         or grown. Raises: ValueError for none.
@@ -216,10 +211,7 @@ class CriteriaTree:
 
 # The root of a tree, where no paper names one.
 OVERALL = Criterion(
-    "overall",
-    "Overall quality",
-    "How good the text is on the whole.",
-    origin="ours",
+    "overall", "Overall quality", "How good the text is on the whole.", origin="ours"
 )
 
 
@@ -321,9 +313,7 @@ class Task:
 
 
 def finer(
-    completion: Completion,
-    parent: Criterion,
-    most: int,
+    completion: Completion, parent: Criterion, most: int
 ) -> tuple[list[tuple[str, str]], str]:
     """The finer criteria that a model listed below a parent, as (name, definition),
     each name once and none the parent's, at most so many, and ""; or none and the

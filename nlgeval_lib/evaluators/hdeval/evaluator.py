@@ -36,12 +36,7 @@ from nlgeval_lib.evaluators.hdeval.criteria import (
     finer,
     values,
 )
-from nlgeval_lib.evaluators.judge import (
-    ChatFormat,
-    Judge,
-    most_frequent,
-    numbers,
-)
+from nlgeval_lib.evaluators.judge import ChatFormat, Judge, most_frequent, numbers
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.parsers.text import Parsed
@@ -184,8 +179,13 @@ class HDEval(Judge):
         self.use = None if use is None else tuple(use)
         self.seed = seed
         if isinstance(aggregator, str):
-            settings = {"impute": impute, "max_missing": max_missing, "groups": groups}
-            aggregator = Aggregator(aggregator, seed=seed, **settings)
+            aggregator = Aggregator(
+                aggregator,
+                seed=seed,
+                impute=impute,
+                max_missing=max_missing,
+                groups=groups,
+            )
         elif (impute, max_missing, groups) != ("drop", 0.5, None):
             raise ValueError(
                 "impute, max_missing and groups belong to the Aggregator that was given"
@@ -410,10 +410,7 @@ class HDEval(Judge):
         return Trained(tree, aggregator, tuple(history), scores)
 
     def _decompositions(
-        self,
-        parents: Sequence[Criterion],
-        most: int,
-        name: str,
+        self, parents: Sequence[Criterion], most: int, name: str
     ) -> Stages[tuple[dict[str, list[tuple[str, str]]], dict[str, str]]]:
         """Ask for finer criteria, at most so many below each parent.
 
@@ -499,11 +496,7 @@ class HDEval(Judge):
         keys.append([self.task.show(sample) for sample in samples])
         human = pd.to_numeric(frame["human"]).to_numpy(float)
         rows = pd.DataFrame(
-            {
-                "output": list(zip(*keys, strict=True)),
-                "aspect": aspects,
-                "human": human,
-            }
+            {"output": list(zip(*keys, strict=True)), "aspect": aspects, "human": human}
         )
         # An aspect that an output has again is of its next turn; each (output, turn)
         # has a place, which is its row in the ratings.
@@ -556,11 +549,7 @@ class HDEval(Judge):
         return aggregator.unfitted(criteria, targets)
 
     def _rated(
-        self,
-        sample: Sample,
-        target: str,
-        value: float,
-        behind: Mapping[str, Judgment],
+        self, sample: Sample, target: str, value: float, behind: Mapping[str, Judgment]
     ) -> Judgment:
         """A predicted rating (NaN for none) with the criteria behind it, or why there
         is none.
@@ -674,8 +663,7 @@ def _grown(
 
 
 def _criteria_tree(
-    task: Task,
-    criteria: str | CriteriaTree | Mapping[str, str] | Iterable[str] | None,
+    task: Task, criteria: str | CriteriaTree | Mapping[str, str] | Iterable[str] | None
 ) -> CriteriaTree:
     """The tree that a setting `criteria` means: the task's published one (None), a
     published one by name, a tree, or names (with definitions). Raises: ValueError

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 Maker = Callable[[int], Any]  # a regressor for a seed, not fitted
@@ -37,8 +37,8 @@ def _sklearn(name: str, *, seeded: bool = True, **settings: Any) -> Maker:
     return make
 
 
-# Name of an aggregator -> what makes its regressor.
-_MAKERS: dict[str, Maker] = {
+# Name of an aggregator -> what makes its regressor; `aggregator.register` adds to it.
+MAKERS: dict[str, Maker] = {
     "lr": _sklearn("linear_model.LinearRegression", seeded=False),
     "ridge": _sklearn("linear_model.Ridge", seeded=False),
     "dt": _sklearn("tree.DecisionTreeRegressor"),
@@ -53,22 +53,6 @@ _MAKERS: dict[str, Maker] = {
 }
 
 
-def names() -> tuple[str, ...]:
-    """The names there are, those of `register` too."""
-    return tuple(_MAKERS)
-
-
-def register(name: str, make: Maker, taken: Iterable[str] = ()) -> None:
-    """Make a regressor of scikit-learn's kind known by a name; `make` gives one for a
-    seed, not fitted. Raises: ValueError for a name that is taken.
-    """
-    if name in (*_MAKERS, *taken):
-        raise ValueError(
-            f"there is an aggregator {name!r} already; register yours by another name"
-        )
-    _MAKERS[name] = make
-
-
 def maker(name: str) -> Maker | None:
     """What makes the regressor of a name, or of a dotted name such as
     `sklearn.svm.SVR`; None where there is none. Only what scikit-learn itself has is
@@ -78,7 +62,7 @@ def maker(name: str) -> Maker | None:
     """
     if name.startswith("sklearn."):
         return _by_dotted_name(name)
-    return _MAKERS.get(name)
+    return MAKERS.get(name)
 
 
 @functools.cache
