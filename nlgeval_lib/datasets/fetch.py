@@ -389,16 +389,14 @@ def all(
             reason = result.reason.partition(". Set ")[0]
             line = f"{result.here:4} of {len(relpaths)} files  unavailable: {reason}"
         elif relpaths:
-            size = megabytes(relpaths)
-            line = f"{len(relpaths):4} files {size:8.1f} MB  ready"
+            line = f"{len(relpaths):4} files {megabytes(relpaths):8.1f} MB  ready"
         say(f"{name:24} {line}")
         results.append(result)
     unavailable = [result.name for result in results if not result.ok]
     distinct = {relpath for result in results for relpath in result.files}
+    size = f"{len(distinct)} files, {megabytes(distinct):.0f} MB"
     complete = len(results) - len(unavailable)
-    total_size = f"{megabytes(distinct):.0f} MB"
-    summary = f"{complete} of {len(results)} data sets ready"
-    summary += f" ({len(distinct)} files, {total_size})"
+    summary = f"{complete} of {len(results)} data sets ready ({size})"
     if unavailable:
         summary += f"; unavailable: {', '.join(unavailable)}"
     say(summary)
@@ -412,11 +410,9 @@ def together(name: str, relpaths: Iterable[str]) -> None:
     with one bar of progress; what cannot be fetched is left to the reader, which
     says why.
     """
-    folders = [folder for folder in (files.raw(), mirror()) if folder]
-    missing = []
-    for relpath in relpaths:
-        if not any((folder / relpath).is_file() for folder in folders):
-            missing.append(relpath)
+    missing = list(relpaths)
+    for folder in filter(None, (files.raw(), mirror())):
+        missing = [file for file in missing if not (folder / file).is_file()]
     if len(missing) < 2:
         return
     try:
@@ -438,17 +434,10 @@ def _fetched(name: str, relpaths: list[str], optional: bool) -> Fetched:
             return str(error)
         return ""
 
+    bar: Any = {"unit": "file", "leave": False, "delay": 1, "disable": None}
     with ThreadPoolExecutor(8) as pool:
-        outcomes = tqdm(
-            pool.map(failure, relpaths),
-            name,
-            len(relpaths),
-            unit="file",
-            leave=False,
-            delay=1,
-            disable=None,
-        )
-        failures = list(filter(None, outcomes))
+        outcomes = pool.map(failure, relpaths)
+        failures = list(filter(None, tqdm(outcomes, name, len(relpaths), **bar)))
     first = failures[0] if failures else ""
     return Fetched(name, relpaths, len(relpaths) - len(failures), first)
 

@@ -91,9 +91,7 @@ def build(
     return frame.build(SPECS["mini_judge"], rows)
 
 
-def judgments(
-    place: Path | None = None,
-) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
+def judgments(place: Path | None = None) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
     """What the judge said when it was measured: a row a judgment; and the error
     analyses as they were read.
 

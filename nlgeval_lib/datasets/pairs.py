@@ -52,11 +52,7 @@ def build(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     return counted(frame, spec.name, ties=spec.scale["preference"][0] == TIE)
 
 
-def counted(
-    frame: pd.DataFrame,
-    name: str,
-    ties: bool,
-) -> pd.DataFrame:
+def counted(frame: pd.DataFrame, name: str, ties: bool) -> pd.DataFrame:
     """The frame itself, with what it is about and its sizes in its `attrs`; `ties` says
     whether 0 is a preference of this set. Raises: as `check`.
     """
@@ -151,9 +147,7 @@ def majority(ratings: Any) -> np.ndarray:
 
 
 def from_ratings(
-    frame: pd.DataFrame,
-    aspect: str | None = None,
-    margin: float = 0.0,
+    frame: pd.DataFrame, aspect: str | None = None, margin: float = 0.0
 ) -> pd.DataFrame:
     """The pairs that a long frame of ratings holds: every two outputs of each input.
 
@@ -224,11 +218,7 @@ def _places(rated: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-def _higher(
-    first: pd.Series,
-    second: pd.Series,
-    margin: float,
-) -> np.ndarray:
+def _higher(first: pd.Series, second: pd.Series, margin: float) -> np.ndarray:
     """Which of two ratings is higher: 1 or 2, 0 within the margin, NaN without both."""
     gap = first.to_numpy(dtype=float) - second.to_numpy(dtype=float)
     preferred = np.where(gap > margin, FIRST, np.where(gap < -margin, SECOND, TIE))
