@@ -92,13 +92,14 @@ class ChatFormat:
             return prompt
         return f"[INST] {prompt} [/INST]"
 
-    def request(self, prompt: str, id: str = "") -> Request:
+    def request(self, prompt: str, id: str = "", system: str | None = None) -> Request:
         """What the engine is asked: a conversation for `messages`, else one text; `id`
-        names it where it fails.
+        names it where it fails, a `system` text replaces that of the format.
         """
+        chat = self if system is None else dataclasses.replace(self, system=system)
         if self.style == "messages":
-            return Request.chat(prompt, self.system, id)
-        return Request(prompt=self.text(prompt), id=id)
+            return Request.chat(prompt, chat.system, id)
+        return Request(prompt=chat.text(prompt), id=id)
 
 
 class Judge:

@@ -12,7 +12,6 @@ verdict of both orders.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 import re
@@ -159,12 +158,11 @@ class Preference(Judge):
         if order == "swapped":
             shown = shown[::-1]
         texts = dict(zip(prompt_files.PAIR, shown, strict=True))
-        chat = self.chat
+        system = None
         if self.prompt.system.body:
             system = _filled(self.prompt.system, sample, texts)
-            chat = dataclasses.replace(chat, system=system)
         user = _filled(self.prompt.user, sample, texts)
-        return chat.request(user, f"{sample.id}/{order}")
+        return self.chat.request(user, f"{sample.id}/{order}", system)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
         """Both orders of all pairs in one stage; one judgment a pair."""

@@ -5,7 +5,6 @@ PromptedJudge("my_prompt.txt", low=1, high=10, engine=engine).score(frame)
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 from collections.abc import Callable, Mapping
@@ -100,11 +99,10 @@ class PromptedJudge(Judge):
 
     def request(self, sample: Sample) -> Request:
         """The prompt, and its system text where it has one."""
-        chat = self.chat
+        system = None
         if self.prompt.system.body:
             system = self._filled(self.prompt.system, sample)
-            chat = dataclasses.replace(chat, system=system)
-        return chat.request(self.render(sample), sample.id)
+        return self.chat.request(self.render(sample), sample.id, system)
 
     def _filled(self, template: Template, sample: Sample) -> str:
         """The template with the sample's texts, and the aspect's definition."""

@@ -22,8 +22,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files, prompts
-from nlgeval_lib.engines import Engine, Sampling
-from nlgeval_lib.engines.store import Store
+from nlgeval_lib.engines import Sampling
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.hdeval import attribution
 from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
@@ -232,19 +231,12 @@ class HDEval(Judge):
             )
         return nodes
 
-    def features(
-        self,
-        data: Any,
-        *,
-        engine: Engine | None = None,
-        store: Store | None = None,
-        progress: Any = None,
-    ) -> dict[str, list[Judgment]]:
+    def features(self, data: Any, **asking: Any) -> dict[str, list[Judgment]]:
         """Criterion's id -> its judgment of each row or sample, without an aggregator;
         arguments as for `judge`.
         """
         stages = self.criteria_stages(self.given(data), self.used())
-        return self.run(stages, engine, store, progress)
+        return self.run(stages, **asking)
 
     def criteria_stages(
         self,
@@ -303,19 +295,13 @@ class HDEval(Judge):
 
     # -- learning
 
-    def fit(
-        self,
-        data: pd.DataFrame,
-        *,
-        engine: Engine | None = None,
-        store: Store | None = None,
-        progress: Any = None,
-    ) -> HDEval:
+    def fit(self, data: pd.DataFrame, **asking: Any) -> HDEval:
         """Score the criteria of the training outputs and fit the aggregator on their
         ratings; gives this evaluator.
 
         data: a long frame with `aspect` and `human`, a row for each output and rated
-        aspect; other arguments as for `judge`.
+        aspect.
+        asking: engine, store and progress, as for `judge`.
 
         Raises: ValueError where there is nothing to learn from.
         """
@@ -323,19 +309,13 @@ class HDEval(Judge):
         aggregator = self.new_aggregator(self.tree, human.columns)
         nodes = self._read_by(aggregator, human.columns)
         stages = self.criteria_stages(outputs, nodes)
-        scores = self.run(stages, engine, store, progress)
+        scores = self.run(stages, **asking)
         self.aggregator = aggregator.fit(values(scores), human)
         self._note_training(outputs, human)
         return self
 
     def train(
-        self,
-        data: pd.DataFrame,
-        *,
-        growth: Growth | None = None,
-        engine: Engine | None = None,
-        store: Store | None = None,
-        progress: Any = None,
+        self, data: pd.DataFrame, *, growth: Growth | None = None, **asking: Any
     ) -> Trained:
         """Algorithm 1: grow the tree from its first layer and fit the aggregator, layer
         by layer. Afterwards this evaluator has the finished tree and aggregator.
@@ -354,7 +334,7 @@ class HDEval(Judge):
             )
         outputs, human = self.training_data(data)
         stages = self.growing(outputs, human, growth or Growth())
-        trained = self.run(stages, engine, store, progress)
+        trained = self.run(stages, **asking)
         self.tree = trained.tree
         self.aggregator = trained.aggregator
         self.grown = True
