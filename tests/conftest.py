@@ -176,7 +176,7 @@ def _saved_numbers_are_not_yet_used(monkeypatch):
 def _own_evaluators_are_forgotten(monkeypatch):
     """What a test registers is known to that test alone."""
     monkeypatch.setattr("nlgeval_lib.evaluators.base._registry", dict(base._registry))
-    monkeypatch.setattr(regressors, "_MAKERS", dict(regressors._MAKERS))
+    monkeypatch.setattr(regressors, "MAKERS", dict(regressors.MAKERS))
 
 
 @pytest.fixture

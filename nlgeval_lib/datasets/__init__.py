@@ -3,13 +3,11 @@
     frame = datasets.load("summeval")  # one row an output and aspect
     items = datasets.items(frame)  # one row an output
 
-A name leads to the module that reads the set (`datasets.csv` says which), that module
-asks `fetch` for its files, and `fetch` gives a file only where its checksum is the one
-of `registry`. The loader of `module` says what its sets hold. Beside them are:
-`frame`, the long frame and how it is built; `pairs`, the frame of pairs; `numbers`,
-ratings and scores without any text, for machines that have no files; `families`, what
-is no independent evidence. What other houses have files for (`houses.sources`), such as
-recordings of judges, is fetched by its name as a data set is.
+A name leads to the module that reads the set (`datasets.csv`), that module asks `fetch`
+for its files, and `fetch` gives a file only where its checksum is the one of
+`registry`. `pairs` has the frame of pairs; `numbers`, ratings and scores without any
+text, for machines that have no files; `families`, what is no independent evidence. What
+other houses have files for (`houses.sources`) is fetched by its name, too.
 """
 
 from __future__ import annotations
@@ -71,11 +69,8 @@ def has(name: str) -> bool:
 
 
 def _of(name: str) -> tuple[Spec, Callable[..., pd.DataFrame]]:
-    """A data set's spec and loader.
-
-    A module that reads several sets has SPECS and load(name), else SPEC and load().
-    Further arguments of either loader are options.
-    Raises: UnknownName with the nearest names.
+    """A data set's spec and loader: a module that reads several sets has SPECS and
+    load(name), else SPEC and load(). Raises: UnknownName with the nearest names.
     """
     if not has(name):
         raise registry.unknown(name, (*NAMES, *OPTIONAL), "data set")
@@ -88,10 +83,7 @@ def _of(name: str) -> tuple[Spec, Callable[..., pd.DataFrame]]:
 
 
 def spec(name: str) -> Spec:
-    """What is known about a data set without its files: counts, scale, licence, source.
-
-    Raises: UnknownName with the nearest names.
-    """
+    """What is known about a data set without its files. Raises: UnknownName."""
     return _of(name)[0]
 
 
@@ -100,8 +92,7 @@ def load(name: str, **options: Any) -> pd.DataFrame:
     in the form of `pairs`.
 
     name: one of NAMES or OPTIONAL.
-    options: those of the set's loader, such as `systems="all"` of wmt22_zhen; without
-    any, files that are not here are fetched several at once.
+    options: those of the set's loader, such as `systems="all"` of wmt22_zhen.
     Returns: the frame. Where the set's files are not here and its numbers are
     (`data/numbers`), each text is a `numbers.HashedText`.
     Raises: UnknownName; DataUnavailable or ChecksumError where a file cannot be used;
@@ -119,11 +110,9 @@ def load(name: str, **options: Any) -> pd.DataFrame:
 
 
 def kind(name: str) -> str:
-    """What a row of the set's frame is, in a word.
-
-    Returns: "ratings" (an output and aspect), "labels" (the same without a text:
-    `datasets.labelled`) or "pairs" (two outputs).
-    Raises: UnknownName with the nearest names.
+    """What a row of the set's frame is: "ratings" (an output and aspect), "labels" (the
+    same without a text: `datasets.labelled`) or "pairs" (two outputs). Raises:
+    UnknownName.
     """
     if not has(name):
         raise registry.unknown(name, (*NAMES, *OPTIONAL), "data set")
@@ -137,8 +126,7 @@ def load_pairs(
     input.
 
     aspect: whose ratings decide, for a rated set; None where it has one alone.
-    margin: ratings at most so far apart are a tie, in points of the scale; beyond it
-    the higher rating is preferred.
+    margin: ratings at most so far apart are a tie, in points of the scale.
     options: those of the set's loader.
     Raises: as `load`; ValueError where a rated set has several aspects and none is
     named.
@@ -151,11 +139,9 @@ def load_pairs(
 
 def load_numbers(name: str, **options: Any) -> pd.DataFrame:
     """The same frame as `load` gives, from `data/numbers`, whether its files are here
-    or not.
+    or not; each text is a `numbers.HashedText`.
 
-    options: those of the set's loader that choose rows; the numbers hold the most that
-    any options give.
-    Returns: the frame, each text a `numbers.HashedText`.
+    options: those of the set's loader that choose rows.
     Raises: UnknownName; FileNotFoundError where the set is not among the numbers.
     """
     scale = spec(name).scale
@@ -174,19 +160,13 @@ def load_numbers(name: str, **options: Any) -> pd.DataFrame:
 
 
 def groups() -> tuple[str, ...]:
-    """The names that are fetched by default: data sets, then what other houses need.
-
-    `files` and `available` know those of OPTIONAL, too.
-    """
+    """The names that are fetched by default: data sets, then what other houses need."""
     further = [name for source in houses.sources() for name in source.NAMES]
     return (*NAMES, *further)
 
 
 def _about(name: str) -> Any:
-    """What is known of a data set, or of what another house needs.
-
-    Raises: UnknownName with the nearest names.
-    """
+    """What is known of a data set, or of what another house needs. Raises: UnknownName."""
     every = [*NAMES, *OPTIONAL]
     for source in houses.sources():
         if source.has(name):
@@ -198,18 +178,15 @@ def _about(name: str) -> Any:
 
 
 def files(name: str) -> list[str]:
-    """The registry paths that a data set or recording needs, each once.
-
-    Raises: UnknownName with the nearest names.
+    """The registry paths that a data set or recording needs, each once. Raises:
+    UnknownName.
     """
     return list(dict.fromkeys(_about(name).files))
 
 
 def available(name: str) -> tuple[bool, str]:
-    """Whether a data set or recording is on this machine, and if not, why not.
-
-    Never uses the network.
-    Returns: (True, "here"), or (False, one line with the reason and the way out).
+    """Whether a data set or recording is on this machine: (True, "here"), or (False,
+    one line with the reason and the way out). Never uses the network.
     """
     try:
         for relpath in getattr(_about(name), "embedded", ()):
@@ -229,11 +206,9 @@ def available(name: str) -> tuple[bool, str]:
 
 
 def describe() -> pd.DataFrame:
-    """One row a data set that is fetched by default: counts, aspects, scale, licence,
-    and whether it is here.
-
-    Needs no data file. `rows` is outputs times aspects; `reason` says in a line why a
-    set is not here, "" where it is.
+    """One row a data set that is fetched by default: counts (`rows`: outputs times
+    aspects), aspects, scale, licence, and whether it is here, or for which `reason`
+    not. Needs no data file.
     """
     rows = {}
     for name in NAMES:

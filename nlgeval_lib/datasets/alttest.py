@@ -1,8 +1,8 @@
 """The labelled sets of the alternative annotator test: eight, each with its raters and
 with six judges' labels (four on `lesion`). SummEval, the ninth, is its own set.
 
-`load` reads one set, `judges` what the judges say of all eight. `LABELS` has the
-categories of each set, `TESTS` how the paper tests judges on it (`statistics.alt_test`).
+`LABELS` has the categories of each set, `TESTS` how the paper tests judges on it
+(`statistics.alt_test`).
 """
 
 from __future__ import annotations
@@ -19,45 +19,19 @@ class Test(NamedTuple):
     """How the paper tests judges on a set.
 
     epsilon: what a person costs, as an advantage that is given to the judge.
-    score: how close two labels are, in the words of `statistics.alt_test`: "accuracy" for
-    categories, "rmse" for grades.
+    score: how close two labels are: "accuracy" for categories, "rmse" for grades.
     """
 
     epsilon: float
     score: str
 
 
-_YES_NO = ("no", "yes", "n/a: problem is resolved")
-_ANSWERS = ("Yes", "Partially", "No", "Irrelevant", "No response", "Ignore")
-_RELATIONS = (
-    "Action",
-    "Antonym",
-    "Category-Exemplar-Pairs",
-    "Common-Phrase",
-    "Emotion-Evaluation",
-    "Function",
-    "Has-Prerequisite",
-    "HasProperty",
-    "Location",
-    "Material-MadeOf",
-    "Members-of-the-same-Category",
-    "None-of-the-above",
-    "PartOf",
-    "Result-In",
-    "Synonym",
-    "Thematic",
-    "Time",
-)
+_PREFIX = "alttest_"  # the set `wax` of the files is the data set `alttest_wax`
 # set -> its categories, none for grades; in the words of its files
 LABELS: Mapping[str, tuple[str, ...]] = {
-    "wax": _RELATIONS,
-    "lgbteen": _ANSWERS,
-    "mtbench": ("model_a", "model_b", "tie"),
-    "framing": _YES_NO,
-    "cebab_aspects": ("Negative", "unknown", "Positive"),
-    "10k_prompts": labelled.GRADES,
-    "cebab_stars": labelled.GRADES,
-    "lesion": labelled.GRADES,
+    name.removeprefix(_PREFIX): frame.labels(name)
+    for name in frame.TABLE.index
+    if name.startswith(_PREFIX)
 }
 TESTS: Mapping[str, Test] = {
     "wax": Test(0.1, "accuracy"),
@@ -71,22 +45,15 @@ TESTS: Mapping[str, Test] = {
     "lesion": Test(0.15, "rmse"),
 }
 ASPECT = "label"  # the one aspect of all eight sets
-_PREFIX = "alttest_"  # the set `wax` of the files is the data set `alttest_wax`
 
 
 def human_file(part: str) -> str:
-    """The registry path of a set's human labels: {rater: {item: label}}.
-
-    part: the set, a key of LABELS.
-    """
+    """The registry path of the human labels of a key of LABELS: {rater: {item: label}}."""
     return f"alttest/{part}/human_annotations.json"
 
 
 def judges_file(part: str) -> str:
-    """The registry path of the judges' labels of a set: {judge: {item: label}}.
-
-    part: the set, a key of LABELS.
-    """
+    """The registry path of the judges' labels of a set: {judge: {item: label}}."""
     return f"alttest/{part}/llm_annotations.json"
 
 
@@ -100,10 +67,7 @@ def load(name: str) -> pd.DataFrame:
     """One set of labels: an item a row, in the order in which the raters' lists name
     them.
 
-    name: a key of SPECS, such as `alttest_wax`.
-
-    Items, raters (of them how many label an item) and labels of each set:
-    alttest_wax: 246 items, 8 raters (5 or 6), 17 relations of two words.
+    alttest_wax: 246 items, 8 raters (5 or 6 label an item), 17 relations of two words.
     alttest_lgbteen: 880 items, 4 raters (2 to 4), 6 answers to a question.
     alttest_mtbench: 120 pairs of answers, 3 raters (2 or 3), model_a, model_b or tie.
     alttest_framing: 2552 items, 4 raters (3), no, yes or not applicable.
@@ -112,12 +76,10 @@ def load(name: str) -> pd.DataFrame:
     alttest_cebab_stars: 711 reviews, 10 raters (3 or 4), grades 1 to 5.
     alttest_lesion: 500 features of images, 6 raters (3 to 6), grades 0 to 6.
 
-    Columns: those of every long frame, with the one aspect `label`, `system_id` "" and
-    no texts; `rater_0` and on are the file's raters in its order, persons that stay the
-    same over the items; `human` is as `labelled.build` has it. An item is its own
-    input. It is named by its place, since in some files its name is its text.
-    Raises: DataUnavailable; ChecksumError; ValueError for a label that LABELS has not.
-    Source: Calderon et al. 2025, The Alternative Annotator Test for LLM-as-a-Judge.
+    `rater_0` and on are the file's raters in its order, persons that stay the same over
+    the items; `human` is as `labelled.build` has it. An item is its own input, named by
+    its place, since in some files its name is its text.
+    Raises: ValueError for a label that LABELS has not.
     """
     part = name.removeprefix(_PREFIX)
     columns = {}
@@ -130,9 +92,7 @@ def load(name: str) -> pd.DataFrame:
 
 
 def _names(part: str) -> dict[str, str]:
-    """The name of each item in the frames, by its name in the files, in the frames'
-    order.
-    """
+    """The name of each item in the frames, by its name in the files, in order."""
     by_rater = fetch.json_file(human_file(part))
     items = dict.fromkeys(item for labels in by_rater.values() for item in labels)
     return {item: f"{part}-{number:04d}" for number, item in enumerate(items)}
@@ -143,7 +103,7 @@ def judges() -> pd.DataFrame:
 
     Returns: dataset, input_id, system_id (""), aspect, judge, prompt_form ("unknown"),
     draw (0) and `value`, a grade or the place of a category as in the set's frame; no
-    value is missing. Prompts and texts are not published.
+    value is missing.
     """
     frames = []
     for part, words in LABELS.items():

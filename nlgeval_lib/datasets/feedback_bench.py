@@ -10,7 +10,7 @@ Eval, which has `human_score`, a list; pairs have `chosen_instruction`,
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -31,9 +31,7 @@ SCALE = range(1, 6)  # the scores of the rubrics, 1 to 5
 
 
 def load(name: str) -> pd.DataFrame:
-    """One of the sets in file order, with the judge's whole prompt as published.
-
-    name: feedback_bench_seen, feedback_bench_unseen, flask_eval or mt_bench_human.
+    """One of the sets in file order.
 
     Feedback Bench (seen and unseen rubrics): 1,000 inputs x 1 system (the simulated
     GPT-4), aspect `overall` 1-5; each response is its own input. `human` is NaN;
@@ -41,32 +39,41 @@ def load(name: str) -> pd.DataFrame:
     for, with its feedback in `feedback_gpt4_0`.
     FLASK Eval: aspect `overall` 1-5, an input is an instruction with its rubric, a
     system is the record's `response_source`. `human` is the mean of people's scores,
-    `gpt4` that of GPT-4's, each of which is in rater_gpt4_0 and on. How many outputs
-    there are is not known before.
-    MT Bench's human judgments: pairs as `hhh` has them, aspect `preference` 0-1, a pair
-    is an input. The preferred response (system `chosen`) comes first with `human` 1; of
-    a tie, which `tie` says, both have .5. No references.
+    `gpt4` that of GPT-4's, each of which is in rater_gpt4_0 and on.
+    MT Bench's human judgments: pairs as `hhh` has them. The preferred response (system
+    `chosen`) comes first with `human` 1; of a tie, which `tie` says, both have .5.
     All have `prompt` (whole), `instruction`, `output` and `rubric`; the first three
     also `reference`.
-    Raises: DataUnavailable; ValueError for a file of another form.
-    Source: Prometheus, Table 5 and the appendix on its evaluation data.
+    Raises: ValueError for a file of another form.
     """
-    records = _records(name, FILES[name])
-    if name == "flask_eval":
-        return frame.build(SPECS[name], _flask(records))
-    rows = []
-    for number, record in enumerate(records):
-        if name == "mt_bench_human":
-            rows += _pair(number, record)
-        else:
-            rows.append(_written(name, number, record))
+    rows: list[dict[str, Any]] = []
+    inputs: dict[tuple[str, str], str] = {}
+    for number, record in enumerate(_records(name, FILES[name])):
+        try:
+            if name == "mt_bench_human":
+                rows += _pair(f"mt-{number:04d}", record)
+            elif name == "flask_eval":
+                rows.append(_flask(inputs, record))
+            else:
+                rubrics = name.rpartition("_")[2]
+                rows.append(_written(f"{rubrics}-{number:04d}", record))
+        except KeyError as error:
+            raise ValueError(
+                f"{name}: record {number} has no {error}; it has {', '.join(record)}; "
+                "the file is not of the form that the reader was written for"
+            ) from None
+        except ValueError as error:
+            raise ValueError(f"{name}: record {number}: {error}") from None
+    # A frame has one column a draw, so that all responses need as many.
+    draws = {sum(column.startswith("rater_gpt4_") for column in row) for row in rows}
+    if len(draws) > 1:
+        raise ValueError(f"{name}: GPT-4 has {sorted(draws)} scores of one response")
     return frame.build(SPECS[name], rows)
 
 
 def _records(name: str, relpath: str) -> list[dict[str, Any]]:
-    """The file's records, from one JSON list or a JSON value a line.
-
-    Raises: ValueError where they are something else.
+    """The file's records, from one JSON list or a JSON value a line. Raises: ValueError
+    where they are something else.
     """
     try:
         records = fetch.json_file(relpath)
@@ -78,121 +85,80 @@ def _records(name: str, relpath: str) -> list[dict[str, Any]]:
     return records
 
 
-def _field(name: str, number: int, record: Mapping[str, Any], field: str) -> Any:
-    """A record's value of this name.
-
-    number: of the record in the file, from 0, for the message.
-    Raises: ValueError naming the record and the fields that it has.
-    """
-    if field not in record:
-        raise ValueError(
-            f"{name}: record {number} has no {field!r}; it has {', '.join(record)}; "
-            "the file is not of the form that the reader was written for"
-        )
-    return record[field]
-
-
-def _score(name: str, number: int, value: Any) -> float:
-    """A score of 1 to 5 as a float.
-
-    Raises: ValueError for anything else, naming the record.
-    """
+def _score(value: Any) -> float:
+    """A score of 1 to 5 as a float. Raises: ValueError for anything else."""
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
     if not numeric or not SCALE[0] <= value <= SCALE[-1]:
-        raise ValueError(f"{name}: record {number}: {value!r} is no score of 1 to 5")
+        raise ValueError(f"{value!r} is no score of 1 to 5")
     return float(value)
 
 
-def _scores(name: str, number: int, values: Any) -> list[float]:
-    """A list of scores, at least one. Raises: ValueError naming the record."""
+def _scores(values: Any) -> list[float]:
+    """A list of scores, at least one. Raises: ValueError for anything else."""
     if not isinstance(values, list) or not values:
-        raise ValueError(f"{name}: record {number}: {values!r} is no list of scores")
-    return [_score(name, number, value) for value in values]
+        raise ValueError(f"{values!r} is no list of scores")
+    return list(map(_score, values))
 
 
-def _prompt(
-    name: str, number: int, record: Mapping[str, Any], field: str
-) -> dict[str, str]:
-    """The prompt and its parts: `prompt`, and what `prometheus.PARTS` names.
-
-    Raises: ValueError naming the record.
+def _prompt(text: Any) -> dict[str, str]:
+    """The prompt, without a quote and a comma behind it, and its parts: `prompt`, and
+    what `prometheus.PARTS` names. Raises: ValueError for another form.
     """
-    prompt = str(_field(name, number, record, field)).strip()
-    # A quote and a comma may stand behind the prompt.
-    prompt = prompt.rstrip('",').rstrip()
-    try:
-        parts = prometheus.split(prompt)
-    except ValueError as error:
-        raise ValueError(f"{name}: record {number}: {error}") from None
+    prompt = str(text).strip().rstrip('",').rstrip()
+    parts = prometheus.split(prompt)
     return {"prompt": prompt, **dict(zip(prometheus.PARTS, parts, strict=True))}
 
 
-def _written(name: str, number: int, record: Mapping[str, Any]) -> dict[str, Any]:
+def _written(input_id: str, record: Mapping[str, Any]) -> dict[str, Any]:
     """A row of Feedback Bench."""
-    score = _score(name, number, _field(name, number, record, "gpt4_score"))
+    score = _score(record["gpt4_score"])
     return {
-        "input_id": f"{name.rpartition('_')[2]}-{number:04d}",
+        "input_id": input_id,
         "system_id": SIMULATED,
-        **_prompt(name, number, record, "instruction"),
+        **_prompt(record["instruction"]),
         "human": {"overall": np.nan},
         "gpt4": score,
         "rater_gpt4_0": {"overall": score},
-        "feedback_gpt4_0": str(_field(name, number, record, "gpt4_feedback")),
+        "feedback_gpt4_0": str(record["gpt4_feedback"]),
     }
 
 
-def _flask(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of FLASK Eval. An input is an instruction with its rubric.
-
-    Raises: ValueError where GPT-4 has not equally many scores of all responses.
+def _flask(
+    inputs: dict[tuple[str, str], str], record: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A row of FLASK Eval; a new input, an instruction with its rubric, is added to
+    `inputs`, which has the ids.
     """
-    name = "flask_eval"
-    scores_of_gpt4 = []
-    for number, record in enumerate(records):
-        scores_of_gpt4.append(_scores(name, number, record.get("gpt4_score")))
-    # A frame has one column a draw, so that all responses need as many.
-    draws = set(map(len, scores_of_gpt4))
-    if len(draws) > 1:
-        raise ValueError(f"{name}: GPT-4 has {sorted(draws)} scores of one response")
-    rows = []
-    input_numbers: dict[tuple[str, str], int] = {}
-    for number, record in enumerate(records):
-        prompt = _prompt(name, number, record, "instruction")
-        key = (prompt["instruction"], prompt["rubric"])
-        input_number = input_numbers.setdefault(key, len(input_numbers))
-        people = _scores(name, number, _field(name, number, record, "human_score"))
-        gpt4 = scores_of_gpt4[number]
-        row = {
-            "input_id": f"flask-{input_number:04d}",
-            "system_id": str(record.get("response_source", UNNAMED)),
-            **prompt,
-            "human": {"overall": float(np.mean(people))},
-            "gpt4": float(np.mean(gpt4)),
-        }
-        for draw, score in enumerate(gpt4):
-            row[f"rater_gpt4_{draw}"] = {"overall": score}
-        rows.append(row)
-    return rows
+    prompt = _prompt(record["instruction"])
+    key = (prompt["instruction"], prompt["rubric"])
+    gpt4 = _scores(record["gpt4_score"])
+    row = {
+        "input_id": inputs.setdefault(key, f"flask-{len(inputs):04d}"),
+        "system_id": str(record.get("response_source", UNNAMED)),
+        **prompt,
+        "human": {"overall": float(np.mean(_scores(record["human_score"])))},
+        "gpt4": float(np.mean(gpt4)),
+    }
+    for draw, score in enumerate(gpt4):
+        row[f"rater_gpt4_{draw}"] = {"overall": score}
+    return row
 
 
-def _pair(number: int, record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The two rows of a pair of MT Bench, the preferred response first.
-
-    Raises: ValueError where `tie` is not 0 or 1, or the two responses answer different
-    instructions.
+def _pair(input_id: str, record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The two rows of a pair of MT Bench, the preferred response first. Raises:
+    ValueError where `tie` is not 0 or 1, or the two answer different instructions.
     """
-    name = "mt_bench_human"
-    tie = _field(name, number, record, "tie")
+    tie = record["tie"]
     if tie not in (0, 1):
-        raise ValueError(f"{name}: record {number}: tie is {tie!r}, not 0 or 1")
+        raise ValueError(f"tie is {tie!r}, not 0 or 1")
     rows = []
     for response in ("chosen", "rejected"):
-        prompt = _prompt(name, number, record, f"{response}_instruction")
+        prompt = _prompt(record[f"{response}_instruction"])
         del prompt["reference"]
         preference = 0.5 if tie else float(response == "chosen")
         rows.append(
             {
-                "input_id": f"mt-{number:04d}",
+                "input_id": input_id,
                 "system_id": response,
                 "category": "human preference",
                 "tie": int(tie),
@@ -201,5 +167,5 @@ def _pair(number: int, record: Mapping[str, Any]) -> list[dict[str, Any]]:
             }
         )
     if rows[0]["instruction"] != rows[1]["instruction"]:
-        raise ValueError(f"{name}: record {number}: the two answer other instructions")
+        raise ValueError("the two answer other instructions")
     return rows

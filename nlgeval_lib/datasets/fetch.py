@@ -2,9 +2,8 @@
 mirror folder, then the URL.
 
 `path` gives one file, `local` only where it is here already; `text`, `json_file` and
-`json_lines` read it. `verify` holds a file against the registry's checksum; nothing is
-read that was not verified. `download` asks the address and the archives. `all` fetches
-whole data sets and says what became of each, `together` the files of one.
+`json_lines` read it. Nothing is read that was not verified. `all` fetches whole data
+sets and says what became of each, `together` the files of one.
 """
 
 from __future__ import annotations
@@ -61,9 +60,9 @@ def mirror_line() -> str:
 
 
 def local(relpath: str) -> Path | None:
-    """The verified file in data/raw or in the mirror; None where neither has it.
+    """The verified file in data/raw or in the mirror; None where neither has it. Never
+    uses the network.
 
-    Never uses the network.
     Raises: UnknownName for a path that is not in the registry; ChecksumError where a
     file is there but is another one; DataUnavailable where it cannot be read.
     """
@@ -86,7 +85,6 @@ def path(relpath: str, optional: bool = False) -> Path:
     """The verified local file for a registry path, downloaded to data/raw where no copy
     is here.
 
-    relpath: the path in the registry.
     optional: also an optional file is downloaded; else it is used only where it lies.
     Raises: UnknownName, ChecksumError, DataUnavailable (what was tried, the way out),
     OSError where data/raw cannot be written.
@@ -127,7 +125,7 @@ def elsewhere(entry: Entry) -> str:
 
 
 def origin(entry: Entry) -> str:
-    """What a file is, and where else it is known to be, for when no address answers."""
+    """What a file is, and where else it is known to be."""
     inside = entry.url.partition(f"{entry.commit}/")[2] or entry.path
     _, *archives = entry.places()
     words = f"the file {inside} of {entry.repository} at commit {entry.commit}"
@@ -145,26 +143,18 @@ def _not_local() -> str:
 
 
 def text(relpath: str) -> str:
-    """A registered file's text, read as UTF-8.
-
-    Raises: as `path`.
-    """
+    """A registered file's text, read as UTF-8. Raises: as `path`."""
     return path(relpath).read_bytes().decode("utf-8")
 
 
 def json_file(relpath: str) -> Any:
-    """The JSON value in a registered file.
-
-    Raises: as `path`; json.JSONDecodeError where it is no JSON.
-    """
+    """The JSON value in a registered file. Raises: as `path`; json.JSONDecodeError."""
     return json.loads(path(relpath).read_bytes())
 
 
 def json_lines(relpath: str) -> list[Any]:
-    """The JSON values in a registered file, one a line; empty lines are passed over.
-
-    Only a line feed ends a line: texts may hold other separators.
-    Raises: as `json_file`.
+    """The JSON values in a registered file, one a line (only a line feed ends one);
+    empty lines are passed over. Raises: as `json_file`.
     """
     lines = path(relpath).read_bytes().split(b"\n")
     return [json.loads(line) for line in lines if line.strip()]
@@ -174,11 +164,10 @@ def json_lines(relpath: str) -> list[Any]:
 
 
 def verify(path: Path, entry: Entry) -> None:
-    """Hold the file at `path` against its registry entry: pass where the checksum is
-    the same.
+    """Hold a file against its registry entry. One found right is not hashed again, in
+    any process, while its size and time stamps stay: the log of verified files has
+    them.
 
-    A file found right is not hashed again, in any process, while its size and its time
-    stamps stay as they were: the log of verified files has them.
     Raises: ChecksumError naming the file, what was found, what to do.
     """
     stat = path.stat()
@@ -228,9 +217,7 @@ def _kind(entry: Entry) -> str:
 
 @functools.cache
 def _verified(log: Path) -> set[str]:
-    """The stamps of the files that were found right, as the log has them; empty without
-    a log.
-    """
+    """The stamps of the files that were found right; empty without a log."""
     with contextlib.suppress(OSError):
         return set(log.read_text(encoding="utf-8", errors="replace").split("\n"))
     return set()
@@ -244,9 +231,9 @@ class _Passing(Exception):
 
 
 def download(entry: Entry, target: Path) -> None:
-    """Fetch `entry` to `target`, which appears whole and verified or not at all.
+    """Fetch `entry` to `target`, which appears whole and verified or not at all; its
+    address is asked first, then the archives'.
 
-    The entry's address is asked first, then the archives' (`Entry.places`).
     Raises: DataUnavailable where no address gives such a file; ChecksumError of the
     first address that gives another one, where none gives the right one; OSError where
     `target` cannot be written.
@@ -266,10 +253,7 @@ def download(entry: Entry, target: Path) -> None:
 
 
 def _download(entry: Entry, target: Path) -> None:
-    """Fetch from the entry's one address, several times where a fault may pass.
-
-    Raises: as `download`.
-    """
+    """Fetch from the entry's one address, several times where a fault may pass."""
     from tenacity import (
         Retrying,
         retry_if_exception_type,
@@ -295,10 +279,9 @@ def _download(entry: Entry, target: Path) -> None:
 
 
 def _check(entry: Entry, path: Path) -> None:
-    """Pass where what came is the file of the entry.
-
-    Raises: DataUnavailable for a web page in its place; _Passing for a download that
-    broke off; ChecksumError for another file.
+    """Pass where what came is the file of the entry. Raises: DataUnavailable for a web
+    page in its place; _Passing for a download that broke off; ChecksumError for
+    another file.
     """
     checksum = _hashed(path, entry)
     if checksum == entry.checksum:
@@ -320,12 +303,11 @@ def _check(entry: Entry, path: Path) -> None:
 
 
 def _ask(entry: Entry, path: Path) -> None:
-    """Ask a host for a file; one that does not answer is put down as such.
+    """Ask a host for a file; one that does not answer is put down as such. What can go
+    wrong is reported in our words: requests' errors are OSErrors, as those of files
+    are.
 
-    Everything that can go wrong on the way is reported in our words: requests' errors
-    are OSErrors, as those of files are.
-    Raises: _Passing where another attempt may help (too many requests, a fault of the
-    server, a connection that broke off); else DataUnavailable.
+    Raises: _Passing where another attempt may help; else DataUnavailable.
     """
     import pooch
     import requests
@@ -368,12 +350,8 @@ def _cause(error: Exception) -> str:
 
 
 class Fetched(NamedTuple):
-    """What became of one data set.
-
-    name: as it was asked for.
-    files: its registry paths.
-    here: how many of them are here and verified.
-    reason: why the first of the others is not; "" where all are here.
+    """What became of one data set: its registry paths, how many are here and verified,
+    and why the first of the others is not ("" where all are here).
     """
 
     name: str
@@ -392,13 +370,10 @@ def all(
     say: Callable[[str], object] = print,
     optional: bool = False,
 ) -> list[Fetched]:
-    """Fetch the files of the named data sets and recordings; a line each and a summary
-    are said.
+    """Fetch the files of the named data sets and recordings, or files (None: all that
+    are fetched by default); a line each and a summary are said. A file that is not
+    available ends only its own data set.
 
-    A file that is not available is reported and ends only its own data set.
-    names: of data sets and recordings; the path of a file stands for itself as a name.
-    None for all that are fetched by default.
-    say: is called with each line.
     optional: also optional files are fetched; else they are used where they lie.
     Returns: one `Fetched` a name, in order.
     Raises: UnknownName; OSError where data/raw cannot be written.
@@ -414,16 +389,14 @@ def all(
             reason = result.reason.partition(". Set ")[0]
             line = f"{result.here:4} of {len(relpaths)} files  unavailable: {reason}"
         elif relpaths:
-            size = megabytes(relpaths)
-            line = f"{len(relpaths):4} files {size:8.1f} MB  ready"
+            line = f"{len(relpaths):4} files {megabytes(relpaths):8.1f} MB  ready"
         say(f"{name:24} {line}")
         results.append(result)
     unavailable = [result.name for result in results if not result.ok]
     distinct = {relpath for result in results for relpath in result.files}
+    size = f"{len(distinct)} files, {megabytes(distinct):.0f} MB"
     complete = len(results) - len(unavailable)
-    total_size = f"{megabytes(distinct):.0f} MB"
-    summary = f"{complete} of {len(results)} data sets ready"
-    summary += f" ({len(distinct)} files, {total_size})"
+    summary = f"{complete} of {len(results)} data sets ready ({size})"
     if unavailable:
         summary += f"; unavailable: {', '.join(unavailable)}"
     say(summary)
@@ -434,17 +407,12 @@ def all(
 
 def together(name: str, relpaths: Iterable[str]) -> None:
     """Download those files of a data set that lie nowhere here, several at once and
-    with one bar of progress.
-
-    It is called before they are read one after the other. What cannot be fetched is
-    left to the reader, which says why.
-    name: for the bar.
+    with one bar of progress; what cannot be fetched is left to the reader, which
+    says why.
     """
-    folders = [folder for folder in (files.raw(), mirror()) if folder]
-    missing = []
-    for relpath in relpaths:
-        if not any((folder / relpath).is_file() for folder in folders):
-            missing.append(relpath)
+    missing = list(relpaths)
+    for folder in filter(None, (files.raw(), mirror())):
+        missing = [file for file in missing if not (folder / file).is_file()]
     if len(missing) < 2:
         return
     try:
@@ -456,10 +424,7 @@ def together(name: str, relpaths: Iterable[str]) -> None:
 
 
 def _fetched(name: str, relpaths: list[str], optional: bool) -> Fetched:
-    """Fetch the files of one data set, several at once, with a bar of progress.
-
-    optional: as `path` has it.
-    """
+    """Fetch the files of one data set, several at once, with a bar of progress."""
     from tqdm import tqdm
 
     def failure(relpath: str) -> str:
@@ -469,17 +434,10 @@ def _fetched(name: str, relpaths: list[str], optional: bool) -> Fetched:
             return str(error)
         return ""
 
+    bar: Any = {"unit": "file", "leave": False, "delay": 1, "disable": None}
     with ThreadPoolExecutor(8) as pool:
-        outcomes = tqdm(
-            pool.map(failure, relpaths),
-            name,
-            len(relpaths),
-            unit="file",
-            leave=False,
-            delay=1,
-            disable=None,
-        )
-        failures = list(filter(None, outcomes))
+        outcomes = pool.map(failure, relpaths)
+        failures = list(filter(None, tqdm(outcomes, name, len(relpaths), **bar)))
     first = failures[0] if failures else ""
     return Fetched(name, relpaths, len(relpaths) - len(failures), first)
 

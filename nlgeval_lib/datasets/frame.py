@@ -2,9 +2,8 @@
 
 `known` reads what `datasets.csv` says of a set into a `Spec`. A loader reads its files
 into one row an output, holds what must be true of them by `expect`, and lets `build`
-make the long frame, whose counts must be those of the spec. `items` makes such a frame
-wide again, one row an output; `quick` cuts it to its first inputs. `frame.attrs` has
-name, scale, aspects, n_items, n_inputs and n_systems.
+make the long frame, whose counts must be those of the spec. `frame.attrs` has name,
+scale, aspects, n_items, n_inputs and n_systems.
 """
 
 from __future__ import annotations
@@ -31,7 +30,8 @@ TEXTS = (
 )
 
 # a row a data set: what `Spec` says of it, the module here that reads it, the systems
-# with a file each, and whether its files are fetched only when asked for
+# with a file each, whether its files are fetched only when asked for, and the
+# categories of a set of labels
 TABLE = pd.read_csv(
     Path(__file__).with_name("datasets.csv"), index_col="name", keep_default_na=False
 )
@@ -44,16 +44,13 @@ class Spec:
     name: of the set, as `datasets.load` takes it.
     title: the set in a few words, for tables.
     files: registry paths, in the order in which the loader reads them.
-    n_items: how many outputs; 0 where that is not known before. A frame has n_items x
-    len(scale) rows.
-    n_inputs: how many distinct inputs; what is an input, the loader says.
-    n_systems: how many systems wrote the outputs.
+    n_items, n_inputs, n_systems: how many outputs, distinct inputs, and systems that
+    wrote the outputs; 0 where that is not known before.
     scale: aspect -> (lowest, highest) possible human rating, in the order of the frame;
     -inf for no lowest.
     licence: of the files, as their publishers state it.
     source: the publication.
-    embedded: files below data/ that the repository holds itself, so that nothing is
-    fetched.
+    embedded: files below data/ that the repository holds itself.
     """
 
     name: str
@@ -69,14 +66,12 @@ class Spec:
 
 
 def known(name: str, *files: str, embedded: tuple[str, ...] = ()) -> Spec:
-    """The spec of a data set of these files; `datasets.csv` has the rest of it.
-
-    name: the table's row. Its scale reads `aspect aspect 1 5; aspect 0 1`: aspects,
-    then the lowest and the highest rating.
-    files: registry paths, in the order in which the loader reads them.
-    embedded: files below data/ that the repository holds.
+    """The spec of a data set of these files; `datasets.csv` has the rest of it, a scale
+    as `aspect aspect 1 5; aspect 0 1`: aspects, then the lowest and the highest
+    rating.
     """
-    row = TABLE.loc[name].drop(["module", "systems", "optional", "kind"]).to_dict()
+    columns = ["module", "systems", "optional", "kind", "labels"]  # not of the spec
+    row = TABLE.loc[name].drop(columns).to_dict()
     scale: dict[str, tuple[float, float]] = {}
     for entry in row.pop("scale").split(";"):
         *aspects, low, high = entry.split()
@@ -86,19 +81,18 @@ def known(name: str, *files: str, embedded: tuple[str, ...] = ()) -> Spec:
 
 
 def systems(name: str) -> tuple[str, ...]:
-    """The systems of a data set that has one file a system, in the table's order.
-
-    Empty for other sets.
-    """
+    """The systems of a data set that has one file a system, in the table's order."""
     return tuple(TABLE["systems"][name].split())
 
 
-def expect(name: str, fact: str, actual: object, expected: object) -> None:
-    """Hold one count or fact of a data set: pass where `actual` is what is `expected`.
+def labels(name: str) -> tuple[str, ...]:
+    """The categories of a set of labels, in order; none where they are grades."""
+    return tuple(filter(None, TABLE["labels"][name].split("|")))
 
-    name: the data set, for the message.
-    fact: what was counted, for the message.
-    Raises: ValueError naming the data set, the fact, what was got and expected.
+
+def expect(name: str, fact: str, actual: object, expected: object) -> None:
+    """Hold one fact of a data set (both for the message): pass where `actual` is what
+    is `expected`. Raises: ValueError.
     """
     if actual != expected:
         raise ValueError(
@@ -114,12 +108,11 @@ def build(
 ) -> pd.DataFrame:
     """The long frame of `spec`: one row an output and aspect, from one row an output.
 
-    rows: mappings, or a list a column where the outputs are many. Each output has
-    input_id, system_id, `human`, and `output` where the set has texts. A value that is
-    itself a mapping (aspect -> value) belongs to the aspects, such as `human`,
-    `rater_...` and predictions; any other value is repeated for each aspect. Of
-    `reference` (a text, "" for none) and `references` (a tuple of texts) one is enough:
-    the first reference is `reference`.
+    rows: mappings, or a list a column. Each output has input_id, system_id, `human`,
+    and `output` where the set has texts. A value that is itself a mapping (aspect ->
+    value) belongs to the aspects, such as `human`, `rater_...` and predictions; any
+    other value is repeated for each aspect. Of `reference` (a text, "" for none) and
+    `references` (a tuple of texts) one is enough.
     counts: outputs, inputs, systems that are expected in place of the spec's, for a
     variant of the set.
     Returns: the columns `KEYS`, ratings, `TEXTS`, then the others; all aspects of an
@@ -128,8 +121,14 @@ def build(
     """
     wide = pd.DataFrame(rows)
     aspects = list(spec.scale)
-    _check_counts(spec, wide, counts)
-    _complete_references(wide)
+    sizes = (len(wide), wide["input_id"].nunique(), wide["system_id"].nunique())
+    if counts is None and spec.n_items:
+        counts = (spec.n_items, spec.n_inputs, spec.n_systems)
+    expect(spec.name, "outputs, inputs, systems", sizes, counts or sizes)
+    if "references" in wide:
+        wide["reference"] = [texts[0] for texts in wide["references"]]
+    elif "reference" in wide:
+        wide["references"] = [(text,) if text else () for text in wide["reference"]]
     # What is the same for all aspects is repeated; what differs is put beside it.
     by_aspect = [column for column in wide if isinstance(wide[column][0], Mapping)]
     places = np.repeat(np.arange(len(wide)), len(aspects))
@@ -152,39 +151,14 @@ def build(
     return counted(long[list(order)], about)
 
 
-def _check_counts(
-    spec: Spec, wide: pd.DataFrame, counts: tuple[int, int, int] | None
-) -> None:
-    """Pass where outputs, inputs and systems are as many as expected.
-
-    A set whose counts are not known before (n_items 0) passes with any.
-    """
-    sizes = (len(wide), wide["input_id"].nunique(), wide["system_id"].nunique())
-    if counts is None and spec.n_items:
-        counts = (spec.n_items, spec.n_inputs, spec.n_systems)
-    expect(spec.name, "outputs, inputs, systems", sizes, counts or sizes)
-
-
-def _complete_references(wide: pd.DataFrame) -> None:
-    """Put into the frame that of `reference` and `references` which it has not."""
-    if "references" in wide:
-        wide["reference"] = [texts[0] for texts in wide["references"]]
-    elif "reference" in wide:
-        wide["references"] = [(text,) if text else () for text in wide["reference"]]
-
-
 def _rated(column: Any) -> bool:
     """Whether a column holds ratings: `human`, or those of one rater."""
     return column == "human" or str(column).startswith("rater_")
 
 
 def counted(frame: pd.DataFrame, about: Mapping[str, Any]) -> pd.DataFrame:
-    """The frame, with its sizes in `attrs` beside what `about` says.
-
-    about: name, scale and aspects of the set; of a frame that was cut, the attributes
-    that it had.
-    Returns: the frame itself. attrs has n_items (rows an aspect), n_inputs and
-    n_systems too.
+    """The frame itself, with its sizes in `attrs` (n_items, rows an aspect; n_inputs,
+    n_systems) beside what `about` says: name, scale and aspects of the set.
     """
     frame.attrs = {
         **about,
@@ -201,21 +175,9 @@ def items(frame: pd.DataFrame) -> pd.DataFrame:
     Ratings become columns `human_<aspect>` and `rater_..._<aspect>`. A further column
     that differs between the aspects of an output, such as `unieval`, becomes
     `<column>_<aspect>` too; `KEYS` and `TEXTS` do not: where a text differs, that of
-    the first aspect stands. `aspect` and `human` are gone, all else is as in the frame.
+    the first aspect stands. `aspect` and `human` are gone.
     Raises: ValueError where the aspects are not about the same outputs in the same
     order.
-
-    Example:
-        >>> frame = pd.DataFrame(
-        ...     {
-        ...         "input_id": ["a", "a"],
-        ...         "system_id": ["s", "s"],
-        ...         "aspect": ["fluency", "relevance"],
-        ...         "human": [4.0, 2.0],
-        ...     }
-        ... )
-        >>> items(frame).drop(columns="input_id").iloc[0].to_dict()
-        {'system_id': 's', 'human_fluency': 4.0, 'human_relevance': 2.0}
     """
     by_aspect: dict[str, pd.DataFrame] = {}
     for aspect, rows in frame.groupby("aspect", sort=False):
@@ -231,34 +193,29 @@ def items(frame: pd.DataFrame) -> pd.DataFrame:
             )
     wide: dict[str, Any] = {}
     for column in first.columns.drop("aspect"):
+        columns = {aspect: rows[column] for aspect, rows in by_aspect.items()}
         differs = _rated(column)
         if not differs and column not in (*KEYS, *TEXTS):
-            equal = (first[column].equals(rows[column]) for rows in by_aspect.values())
-            differs = not all(equal)
+            differs = not all(map(first[column].equals, columns.values()))
         if differs:
-            for aspect, rows in by_aspect.items():
-                wide[f"{column}_{aspect}"] = rows[column]
+            wide |= {f"{column}_{aspect}": columns[aspect] for aspect in columns}
         else:
             wide[column] = first[column]
     return pd.DataFrame(wide).__finalize__(frame)
 
 
 def quick(frame: pd.DataFrame, inputs: int = 20) -> pd.DataFrame:
-    """The rows of the first `inputs` inputs, with the sizes in `attrs` counted anew.
-
-    inputs: how many, as `first_inputs` chooses them.
+    """The rows of the first `inputs` inputs, as `first_inputs` chooses them, counted
+    anew.
     """
     rows = frame[frame["input_id"].isin(first_inputs(frame, inputs))]
     return counted(rows.reset_index(drop=True), frame.attrs)
 
 
 def first_inputs(frame: pd.DataFrame, inputs: int) -> pd.Series:
-    """The `input_id` of the first `inputs` inputs, in the order of the frame.
-
-    Pairs of several categories (`hhh`) stand one category after the other in their
-    file: the first ones alone would all be of one. There as many are taken of each
-    category.
-    Returns: a series of names; fewer where the frame has fewer inputs.
+    """The `input_id` of the first `inputs` inputs, in the order of the frame. Of pairs
+    of several categories (`hhh`), which stand one category after the other, as many
+    are taken of each.
     """
     different = frame["input_id"].drop_duplicates()
     systems = set(frame["system_id"]) if "system_id" in frame else set()

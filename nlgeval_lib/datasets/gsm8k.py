@@ -26,19 +26,14 @@ def load(name: str) -> pd.DataFrame:
     """GSM8K's test problems with model solutions; `human` is 1 where the final answer
     is right, else 0.
 
-    name: gsm8k or gsm8k_tigerscore.
-
     gsm8k: 1319 problems x 4 models of the data set's authors, problem by problem.
     gsm8k_tigerscore: the 617 problems x 2 outputs that TIGERScore publishes (its paper
-    counts 2638), with its `instruction`. Both outputs are samples of one model, the
-    first always right and the second always wrong: levels above the item mean nothing.
-    In both a problem is an input (`source`), `reference` its worked solution; the one
-    aspect is `accuracy`, 0 or 1, and there are no raters. A problem has the same
-    input_id in both.
-    Raises: DataUnavailable; ChecksumError; ValueError where the files do not fit
-    together.
-    Source: Cobbe et al. 2021, Training Verifiers to Solve Math Word Problems; Jiang et
-    al. 2024, TIGERScore.
+    counts 2638), with its `instruction`. Both outputs are samples of one model
+    (`system_id` is its name with the place of the output), the first always right and
+    the second always wrong: levels above the item mean nothing.
+    In both a problem is an input (`source`, of the same input_id), `reference` its
+    worked solution; there are no raters.
+    Raises: ValueError where the files do not fit together.
     """
     problems = fetch.json_lines(TEST)
     ids = {}
@@ -49,11 +44,7 @@ def load(name: str) -> pd.DataFrame:
 
 
 def _prepared(ids: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The rows of TIGERScore's pairs.
-
-    ids: problem -> input_id. The two systems are the model's name with the place of the
-    output behind it.
-    """
+    """The rows of TIGERScore's pairs; ids: problem -> input_id."""
     spec = SPECS["gsm8k_tigerscore"]
     rows = []
     for problem in fetch.json_file(spec.files[1]):
@@ -75,10 +66,8 @@ def _prepared(ids: Mapping[str, str]) -> list[dict[str, Any]]:
 def _solved(
     problems: list[dict[str, Any]], ids: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """The rows of the authors' four models.
-
-    problems: of the test set, in file order. ids: problem -> input_id.
-    Raises: ValueError where the solutions are of other problems or in another order.
+    """The rows of the authors' four models. Raises: ValueError where the solutions are
+    of other problems or in another order.
     """
     spec = SPECS["gsm8k"]
     rows = []

@@ -16,12 +16,9 @@ FILES = {
     "recipes": "judge_bench/recipe_crowd_sourcing_data/meta_evaluation_recipes.json",
 }
 _PREFIX = "judge_bench_"
-_SAFETY = {"safety": ("No", "Unsure", "Yes")}
-# set -> property -> its categories; the properties of other sets are graded
-LABELS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "dices_350": _SAFETY,
-    "dices_990": _SAFETY,
-    "inferential": {"Sound Reasoning": ("no", "yes")},
+# set -> the categories of its property; the properties of other sets are graded
+LABELS: Mapping[str, tuple[str, ...]] = {
+    part: words for part in FILES if (words := frame.labels(f"{_PREFIX}{part}"))
 }
 SPECS = {
     f"{_PREFIX}{part}": frame.known(f"{_PREFIX}{part}", path)
@@ -32,9 +29,6 @@ SPECS = {
 def load(name: str) -> pd.DataFrame:
     """One set of labels: an item a row, a property an aspect, in file order.
 
-    name: a key of SPECS, such as `judge_bench_recipes`.
-
-    Items, ratings of an item, and properties of each set:
     judge_bench_dices_350: 350 answers, 123 ratings, safety (No, Unsure, Yes).
     judge_bench_dices_990: 990 answers, 69 to 76 ratings, the same.
     judge_bench_inferential: 300 items, 2 ratings, Sound_Reasoning (no, yes).
@@ -42,12 +36,10 @@ def load(name: str) -> pd.DataFrame:
     judge_bench_recipes: 52 recipes, 15 to 20 ratings (88 of two items), six properties
     graded 1 to 6.
 
-    Columns: those of every long frame, `system_id` "" and no texts; `human` is as
-    `labelled.build` has it. The ratings of an item stand in the file's order and are
-    not named: `rater_0` of two items may be two people; the last columns are NaN for
-    items with fewer ratings. An item is its own input.
-    Raises: DataUnavailable; ChecksumError; ValueError for a label that LABELS has not.
-    Source: Bavaresco et al. 2024, LLMs instead of Human Judges? (JUDGE-BENCH).
+    The ratings of an item stand in the file's order and are not named: `rater_0` of two
+    items may be two people; the last columns are NaN for items with fewer ratings.
+    `human` is as `labelled.build` has it.
+    Raises: ValueError for a label that LABELS has not.
     """
     part = name.removeprefix(_PREFIX)
     records = fetch.json_file(FILES[part])["instances"]
@@ -61,5 +53,5 @@ def load(name: str) -> pd.DataFrame:
         for record in records:
             lists.append(record["annotations"][word]["individual_human_scores"])
         ratings[aspect] = pd.DataFrame(lists, index=index, dtype=object)
-        labels[aspect] = LABELS.get(part, {}).get(word, labelled.GRADES)
+        labels[aspect] = LABELS.get(part, labelled.GRADES)
     return labelled.build(SPECS[name], ratings, labels)

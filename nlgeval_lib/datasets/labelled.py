@@ -1,9 +1,8 @@
 """Sets whose raters give labels to items: the long frame with one column a rater, and
 no texts.
 
-A loader hands `build` one table an aspect, items x raters. A label is a category or a
-grade. A category is kept as a number: the place of its word, counted from 0, in the
-`LABELS` of the loader's module. `raters` gives the numbers back as an array.
+A label is a grade, or a category, kept as a number: the place of its word, counted from
+0, in the `LABELS` of the loader's module.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ def build(
 ) -> pd.DataFrame:
     """The long frame of labels: a row an item and aspect, a column `rater_...` a rater.
 
-    spec: of the set; its scale names the aspects.
     ratings: aspect -> table of items x raters, NaN or None where a rater gave no label.
     All aspects have the same items and raters.
     labels: aspect -> the words of its categories, `GRADES` where the labels are
@@ -37,47 +35,24 @@ def build(
     `system_id` is "".
     Raises: ValueError for a count other than the spec's, and for an unknown word.
     """
-    coded = {}
-    for aspect, table in ratings.items():
-        coded[aspect] = coded_table(table, labels[aspect])
+    coded = {name: coded_table(ratings[name], labels[name]) for name in ratings}
+    consensus = {name: _human(coded[name], len(labels[name])) for name in coded}
     first = next(iter(coded.values()))
     columns: dict[str, Any] = {
         "input_id": [str(item) for item in first.index],
         "system_id": [""] * len(first),
+        "human": pd.DataFrame(consensus).to_dict("records"),
     }
-    consensus = {}
-    for aspect, table in coded.items():
-        consensus[aspect] = _human(table, len(labels[aspect]))
-    columns["human"] = _by_item(consensus)
     for rater in first.columns:
-        of_rater = {}
-        for aspect, table in coded.items():
-            of_rater[aspect] = table[rater].tolist()
-        columns[f"rater_{rater}"] = _by_item(of_rater)
+        of_rater = {aspect: table[rater].tolist() for aspect, table in coded.items()}
+        columns[f"rater_{rater}"] = pd.DataFrame(of_rater).to_dict("records")
     return long_frame.build(spec, columns)
 
 
-def _by_item(values: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
-    """Of each item its value by aspect.
-
-    values: aspect -> one value an item; all have the same length.
-    """
-    items = zip(*values.values(), strict=True)
-    return [dict(zip(values, item, strict=True)) for item in items]
-
-
 def coded_table(table: pd.DataFrame, words: Sequence[str]) -> pd.DataFrame:
-    """The table as numbers: grades as they are, words as their places from 0.
-
-    table: items x raters, NaN or None where a rater gave no label.
-    words: the categories in order; empty for grades.
-    Returns: float64, NaN where there is no label.
-    Raises: ValueError for a word that is not among them.
-
-    Example:
-        >>> table = pd.DataFrame({"0": ["no", "yes"], "1": ["yes", None]})
-        >>> coded_table(table, ("no", "yes")).to_numpy().tolist()
-        [[0.0, 1.0], [1.0, nan]]
+    """A table of items x raters as float64: grades as they are, words as their places
+    from 0, NaN where there is no label. Raises: ValueError for a word that is not
+    among them.
     """
     if not words:
         return table.astype(float)
@@ -91,11 +66,9 @@ def coded_table(table: pd.DataFrame, words: Sequence[str]) -> pd.DataFrame:
 
 
 def _human(table: pd.DataFrame, categories: int) -> list[float]:
-    """What the raters of each item say together: the mean grade, or the category with
-    most votes.
-
-    table: items x raters as numbers. categories: how many there are, 0 for grades.
-    NaN where nobody rated, and where two categories have as many votes.
+    """What the raters of each item (items x raters) say together: the mean grade (no
+    categories), or the category with most votes; NaN where nobody rated, and where
+    two categories have as many votes.
     """
     ratings = table.to_numpy(dtype=float)
     if not categories:
@@ -109,14 +82,9 @@ def _human(table: pd.DataFrame, categories: int) -> list[float]:
 
 
 def raters(frame: pd.DataFrame, aspect: str | None = None) -> np.ndarray:
-    """`R[rater, item]`: the rater columns of a long frame, as `statistics`'s measures of
-    agreement take them.
-
-    frame: with columns `rater_...`.
-    aspect: the rows to take; None takes all rows, which is right for a frame of one
-    aspect.
-    Returns: float64, raters in the order of the columns; NaN where a rater gave no
-    label.
+    """`R[rater, item]`: the columns `rater_...` of a long frame (None: of all its
+    aspects), as `statistics`'s measures of agreement take them; NaN where a rater
+    gave no label.
     """
     if aspect is not None:
         frame = frame[frame["aspect"] == aspect]

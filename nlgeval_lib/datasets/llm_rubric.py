@@ -1,12 +1,8 @@
 """LLM-Rubric's real dialogues: nine questions about each of 223, one rater a dialogue,
 and gpt-3.5's probabilities of the four answers.
-
-`load` reads the raters' answers, `judge` the model's.
 """
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -31,25 +27,16 @@ def load() -> pd.DataFrame:
     `human` is the answer of the dialogue's one rater, NaN where that rater gave none
     (some of Q1, Q3, Q4, Q5). `annotator` is who rated the dialogue, one of 13. The
     dialogues' texts are not loaded.
-    Raises: DataUnavailable; ChecksumError; ValueError where a count is not as expected.
-    Source: Hashemi et al. 2024, LLM-Rubric.
     """
     table = _table(HUMAN)
-    rows = []
-    for record in table.to_dict("records"):
-        answers = {}
-        for question in SPEC.scale:
-            answer = float(record[question])
-            answers[question] = np.nan if answer == NOT_ANSWERED else answer
-        rows.append(
-            {
-                "input_id": record["text_id"],
-                "system_id": f"dialogue system {record['dialogue_system']}",
-                "human": answers,
-                "annotator": str(record["annotator_id"]),
-            }
-        )
-    return frame.build(SPEC, rows)
+    answers = table[[*SPEC.scale]].astype(float).replace(NOT_ANSWERED, np.nan)
+    columns = {
+        "input_id": table["text_id"],
+        "system_id": [f"dialogue system {name}" for name in table["dialogue_system"]],
+        "human": answers.to_dict("records"),
+        "annotator": table["annotator_id"].map(str),
+    }
+    return frame.build(SPEC, columns)
 
 
 def judge() -> pd.DataFrame:
@@ -57,9 +44,8 @@ def judge() -> pd.DataFrame:
     all.
 
     Returns: the keys of `recordings`, the four probabilities as the file has them, and
-    `value`: the expected answer, by the probabilities made to sum to one;
-    `sampled`: the answer that the authors' baselines drew, NaN where the rater gave
-    none;
+    `value`: the expected answer, by the probabilities made to sum to one; `sampled`:
+    the answer that the authors' baselines drew, NaN where the rater gave none;
     `most_probable`: the answer with the highest probability, 1 to 4.
     """
     table = _table(JUDGE)
@@ -86,5 +72,4 @@ def judge() -> pd.DataFrame:
 
 def _table(relpath: str) -> pd.DataFrame:
     """A registered file of tab-separated values as a frame."""
-    path: Path = fetch.path(relpath)
-    return pd.read_csv(path, sep="\t")
+    return pd.read_csv(fetch.path(relpath), sep="\t")

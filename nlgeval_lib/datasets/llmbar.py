@@ -29,14 +29,10 @@ def load() -> pd.DataFrame:
     """419 pairs in file order, subset by subset: an instruction, two outputs, and which
     is better.
 
-    Columns: those of `pairs.KEYS`, `instruction` and `subset`. `preference` is the
-    authors' agreed label, 1 or 2, never a tie; there are no single raters. An input is
-    an instruction: 418, one of which is there twice. The outputs' systems are not
-    published: system_1 and system_2 are "".
-    Raises: DataUnavailable; ChecksumError; ValueError where a subset is not as large as
-    expected.
-    Source: Zeng et al. 2024, Evaluating Large Language Models at Evaluating Instruction
-    Following.
+    `preference` is the authors' agreed label, 1 or 2, never a tie; there are no single
+    raters. An input is an instruction: 418, one of which is there twice. The outputs'
+    systems are not published: system_1 and system_2 are "".
+    Raises: ValueError where a subset is not as large as expected.
     """
     rows = []
     inputs: dict[str, str] = {}

@@ -1,9 +1,5 @@
 """The two embedded sets, for exercise and tests only: no person rated them, and nothing
 is fetched for them.
-
-`mini` has short sources with outputs degraded in known steps; `mini_judge` is the
-miniature judge's held-out set of records and texts about them, with errors put in on
-purpose.
 """
 
 from __future__ import annotations
@@ -50,18 +46,16 @@ def load(name: str) -> pd.DataFrame:
     """One of the sets in file order; `human` is no rating: it is the gold score of the
     output's construction.
 
-    name: mini or mini_judge.
-
     mini: 75 sources x 8 degradations, aspect `quality` 0-1; a source is an input.
     `kind` is the task of the source (summary, dialogue, data-to-text, question,
     arithmetic), `degradation` what was done to the output (`system_id` names it too),
     `severity` 0-5 how much, `errors` a tuple of the errors put in.
-    mini_judge: 50 records x 6 systems, five aspects 1-5; a record is an input.
-    `system_id` names a make-believe system by the errors it makes. `human` is 5 minus
-    the penalties of the errors that were put in, at least 1. `errors` has a dict an
-    error (kind, key, location, correction, penalty), `kinds` their kinds, `penalty` the
-    sum that an error analysis should find. `rubric` is Prometheus', one an aspect;
-    `domain` what the record is about.
+    mini_judge: the miniature judge's held-out 50 records x 6 systems, five aspects 1-5;
+    a record is an input. `system_id` names a make-believe system by the errors it
+    makes. `human` is 5 minus the penalties of the errors that were put in, at least 1.
+    `errors` has a dict an error (kind, key, location, correction, penalty), `kinds`
+    their kinds, `penalty` the sum that an error analysis should find. `rubric` is
+    Prometheus', one an aspect; `domain` what the record is about.
     Raises: DataUnavailable where a file is not in the checkout; ValueError naming a
     broken line.
     """
@@ -83,11 +77,7 @@ def load(name: str) -> pd.DataFrame:
 def build(
     records: Sequence[Mapping[str, Any]], rubrics: Mapping[str, str]
 ) -> pd.DataFrame:
-    """The long frame of `mini_judge` from its records.
-
-    records: as the file has them.
-    rubrics: aspect -> the rubric's text.
-    """
+    """The long frame of `mini_judge` from its records; rubrics: aspect -> text."""
     rows = []
     for record in records:
         errors = record["errors"]
@@ -101,17 +91,14 @@ def build(
     return frame.build(SPECS["mini_judge"], rows)
 
 
-def judgments(
-    place: Path | None = None,
-) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
+def judgments(place: Path | None = None) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
     """What the judge said when it was measured: a row a judgment; and the error
     analyses as they were read.
 
     place: the folder of another checkpoint; None: the judge's own.
-    Returns: the judgments, with columns `form, aspect, input_id, system_id, gold,
-    value, status`; and the analyses, each with `input_id`, `system_id` and `errors`.
-    Gold is by construction: minus the sum of penalties for the error analysis, 1 to 5
-    for the rest.
+    Returns: columns `form, aspect, input_id, system_id, gold, value, status`; and the
+    analyses, each with `input_id`, `system_id` and `errors`. Gold is by construction:
+    minus the sum of penalties for the error analysis, 1 to 5 for the rest.
     Raises: FileNotFoundError that names the command.
     """
     place = place or folder()
@@ -127,9 +114,7 @@ def judgments(
 
 def _embedded(name: str, relpath: str) -> list[dict[str, Any]]:
     """The records of a file below data/ that belongs to the repository, one a line.
-
-    Raises: DataUnavailable where the file is not there; ValueError naming the line that
-    is no JSON.
+    Raises: DataUnavailable; ValueError naming the line that is no JSON.
     """
     path = files.data() / relpath
     if not path.is_file():

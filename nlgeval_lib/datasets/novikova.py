@@ -1,8 +1,6 @@
-"""SFRES, SFHOT and BAGEL, data-to-text: a pickle with all references each, and the
-original table of all three.
-
-The pickles (BARTScore's) have the references and no system ids; the original table has
-system ids and stored metrics, and no references. `load` puts them together row by row.
+"""SFRES, SFHOT and BAGEL, data-to-text: a pickle (BARTScore's) with all references
+each, and the original table of all three, with system ids and stored metrics; `load`
+puts them together row by row.
 """
 
 from __future__ import annotations
@@ -16,19 +14,8 @@ from nlgeval_lib.datasets import fetch, frame, safe_pickle
 
 TABLE = "novikova2017/emnlp_data_medians.csv"
 # metrics of the original table, here in small letters after `stored_`
-STORED = (
-    "TER",
-    "Bleu_1",
-    "Bleu_2",
-    "Bleu_3",
-    "Bleu_4",
-    "ROUGE_L",
-    "NIST",
-    "LEPOR",
-    "CIDEr",
-    "METEOR",
-    "sim.mr.sys",
-)
+STORED = ["TER", "Bleu_1", "Bleu_2", "Bleu_3", "Bleu_4", "ROUGE_L", "NIST", "LEPOR"]
+STORED += ["CIDEr", "METEOR", "sim.mr.sys"]
 
 # the further files of each set: UniEval's scores
 _UNIEVAL = {
@@ -46,8 +33,6 @@ def load(name: str) -> pd.DataFrame:
     """One of the sets in file order: outputs of 2 systems, 3 aspects, all references,
     stored metrics.
 
-    name: sfres (1181 outputs, 580 inputs), sfhot (875, 398) or bagel (404, 202).
-
     Aspects: naturalness, informativeness, quality, 1-6; `human` is the median of 3
     raters. CoAScore's aspect Overall is BAGEL's `quality`. An input is a distinct
     meaning representation (`source`); in SFRES and SFHOT a system may have several
@@ -55,9 +40,7 @@ def load(name: str) -> pd.DataFrame:
     Further columns: `doc_id` (the output's place in the file), `act` (the dialogue act
     of the source), `stored_...` (metrics of the original table), and for sfres and
     sfhot `unieval` (UniEval's score for the aspect).
-    Raises: DataUnavailable; ChecksumError; ValueError where the files do not fit
-    together.
-    Source: Novikova et al. 2017, Why We Need New Evaluation Metrics for NLG.
+    Raises: ValueError where the files do not fit together.
     """
     spec = SPECS[name]
     content = safe_pickle.load(fetch.path(spec.files[0]))
@@ -87,11 +70,8 @@ def load(name: str) -> pd.DataFrame:
 
 
 def _original_rows(name: str, records: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """The set's rows of the original table, which has system ids and metrics.
-
-    The two files have no common id: output and all three ratings must agree row by row.
-    records: of the pickle, in file order.
-    Raises: ValueError where a row does not agree.
+    """The set's rows of the original table. The files have no common id: output and all
+    ratings must agree row by row. Raises: ValueError where one does not.
     """
     with open(fetch.path(TABLE), encoding="utf-8", newline="") as handle:
         every_row = list(csv.DictReader(handle))
@@ -112,9 +92,8 @@ def _original_rows(name: str, records: list[dict[str, Any]]) -> list[dict[str, s
 def _add_unieval(
     name: str, rows: list[dict[str, Any]], predictions: list[dict[str, Any]]
 ) -> None:
-    """Put UniEval's scores into the rows, whose outputs they must be of.
-
-    Raises: ValueError where an output differs.
+    """Put UniEval's scores into the rows, whose outputs they must be of. Raises:
+    ValueError where an output differs.
     """
     agreeing = 0
     for row, prediction in zip(rows, predictions, strict=True):
@@ -127,13 +106,7 @@ def _add_unieval(
 
 
 def letters(text: str) -> str:
-    """The letters and digits of a text, in small letters: what is compared of an
-    output.
-
-    Copies of one output differ in blanks, marks and capitals.
-
-    Example:
-        >>> letters("Red Door Cafe, is it?")
-        'reddoorcafeisit'
+    """The letters and digits of a text, in small letters: copies of one output differ
+    in blanks, marks and capitals.
     """
     return "".join(filter(str.isalnum, text.lower()))

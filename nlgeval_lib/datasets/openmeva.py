@@ -17,13 +17,10 @@ def load() -> pd.DataFrame:
     """OpenMEVA-ROC in file order: 200 inputs x 5 systems, one aspect `overall` 1-5.
 
     `human` is the mean of 5 raters. An input is a first sentence (`source`), `output`
-    the story that goes on from it, `reference` the one text to compare with.
-    `instruction` is that of TIGERScore's prepared copy, which has the same outputs and
-    ratings. `stored_chatgpt` is one star rating by ChatGPT; the other `stored_` columns
-    are reference metrics and perplexity.
-    Raises: DataUnavailable; ChecksumError; ValueError where the two files do not agree.
-    Source: Guan et al. 2021, OpenMEVA; stored scores: Wang et al. 2023, Is ChatGPT a
-    Good NLG Evaluator?
+    the story that goes on from it. `instruction` is that of TIGERScore's prepared copy,
+    which has the same outputs and ratings. `stored_chatgpt` is one star rating by
+    ChatGPT; the other `stored_` columns are reference metrics and perplexity.
+    Raises: ValueError where the two files do not agree.
     """
     copies = {story["id"]: story for story in fetch.json_file(PREPARED)}
     rows = []

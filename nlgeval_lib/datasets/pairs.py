@@ -4,11 +4,9 @@ preferred.
     frame = datasets.load_pairs("llmbar")
     frame = datasets.load_pairs("summeval", aspect="fluency")
 
-A preference is FIRST (1), SECOND (2), TIE (0), or NaN where nobody said. `build` makes
-the frame of a set that has pairs, `from_ratings` and `from_halves` make it of a long
-frame. `swapped` gives the same pairs in the other order, as a judge sees them that is
-asked twice. `frame.attrs` has name, kind "pairs", ties (whether 0 may stand), n_items
-(pairs), n_inputs and n_systems.
+A preference is FIRST (1), SECOND (2), TIE (0), or NaN where nobody said. `frame.attrs`
+has name, kind "pairs", ties (whether 0 may stand), n_items (pairs), n_inputs and
+n_systems.
 """
 
 from __future__ import annotations
@@ -27,24 +25,15 @@ FIRST = 1
 SECOND = 2
 TIE = 0
 # the columns that a frame of pairs begins with; those of raters follow `preference`
-KEYS = (
-    "dataset",
-    "input_id",
-    "pair_id",
-    "system_1",
-    "system_2",
-    "preference",
-    "output_1",
-    "output_2",
-)
+_IDS = ("dataset", "input_id", "pair_id", "system_1", "system_2", "preference")
+KEYS = (*_IDS, "output_1", "output_2")
 
 
 def build(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """The frame of `spec` from one row a pair, in file order.
 
     rows: mappings with the columns of `KEYS` but `dataset`; `rater_...` are those of
-    single raters; further columns stay behind them. A preference is 1 or 2 for the
-    output that is better, 0 for a tie, NaN where nobody said.
+    single raters; further columns stay behind them.
     Returns: preferences as float64.
     Raises: ValueError where a count or a preference is not as the spec says, and where
     a pair_id is there twice.
@@ -52,40 +41,20 @@ def build(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     frame = pd.DataFrame(rows)
     frame.insert(0, "dataset", spec.name)
     raters = [name for name in frame if str(name).startswith("rater_")]
-    order = dict.fromkeys([*KEYS[:6], *raters, *KEYS[6:], *frame])
+    order = dict.fromkeys([*_IDS, *raters, *KEYS, *frame])
     frame = frame[list(order)]
     for column in ("preference", *raters):
         frame[column] = frame[column].astype(float)
     if spec.n_items:
         sizes = (len(frame), frame["input_id"].nunique(), len(systems(frame)))
         expected = (spec.n_items, spec.n_inputs, spec.n_systems)
-        expect(
-            spec.name,
-            "pairs, inputs, systems",
-            sizes,
-            expected,
-        )
-    return counted(frame, spec.name, _ties_allowed(spec))
+        expect(spec.name, "pairs, inputs, systems", sizes, expected)
+    return counted(frame, spec.name, ties=spec.scale["preference"][0] == TIE)
 
 
-def _ties_allowed(spec: Spec) -> bool:
-    """Whether the set's scale of preferences begins at the tie, 0."""
-    lowest, _ = spec.scale["preference"]
-    return lowest == TIE
-
-
-def counted(
-    frame: pd.DataFrame,
-    name: str,
-    ties: bool,
-) -> pd.DataFrame:
-    """The frame, with what it is about and its sizes in its `attrs`.
-
-    name: the data set.
-    ties: whether 0 is a preference of this set.
-    Returns: the frame itself.
-    Raises: ValueError for a preference that is none of 1, 2 and (with ties) 0; and as
-    `check`.
+def counted(frame: pd.DataFrame, name: str, ties: bool) -> pd.DataFrame:
+    """The frame itself, with what it is about and its sizes in its `attrs`; `ties` says
+    whether 0 is a preference of this set. Raises: as `check`.
     """
     check(frame, ties)
     frame.attrs = {
@@ -100,10 +69,7 @@ def counted(
 
 
 def check(frame: pd.DataFrame, ties: bool = True) -> None:
-    """Hold the form of a frame of pairs: pass where its columns, preferences and ids
-    are right.
-
-    ties: whether 0 is allowed.
+    """Hold the form of a frame of pairs: columns, preferences (0 with `ties`) and ids.
     Raises: ValueError naming the column, or the pair and what it has.
     """
     for column in ("pair_id", "preference"):
@@ -128,32 +94,22 @@ def check(frame: pd.DataFrame, ties: bool = True) -> None:
 
 
 def systems(frame: pd.DataFrame) -> list[str]:
-    """The systems of both sides, each once, in the order in which they come; "" is no
-    system.
-    """
+    """The systems of both sides, each once, in their order; "" is no system."""
     names = [*frame["system_1"], *frame["system_2"]]
     return [name for name in dict.fromkeys(names) if name]
 
 
 def flipped(verdicts: Any) -> np.ndarray:
-    """The same verdicts about the pair in the other order: 1 and 2 change places.
-
-    verdicts: numbers or an array of them; 0 and NaN stay.
-
-    Example:
-        >>> flipped([1, 2, 0]).tolist()
-        [2.0, 1.0, 0.0]
+    """The same verdicts about the pair in the other order: 1 and 2 change places, 0 and
+    NaN stay.
     """
     values = np.asarray(verdicts, dtype=float)
     return np.where((values == FIRST) | (values == SECOND), 3 - values, values)
 
 
 def swapped(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same pairs in the other order: outputs, systems and preferences change
-    places.
-
-    Every two columns `..._1` and `..._2` change their names; the columns stay in order.
-    For a judge that is asked in both orders.
+    """The same pairs in the other order, for a judge that is asked in both: outputs,
+    systems and preferences change places; the columns stay in order.
     """
     names = {}
     for column in frame.columns:
@@ -174,10 +130,8 @@ def _is_verdict(column: Any) -> bool:
 
 
 def majority(ratings: Any) -> np.ndarray:
-    """What most raters say of each pair; a tie where no verdict has most votes.
-
-    ratings: `R[rater, pair]`, each 1, 2, 0 or NaN.
-    Returns: one verdict a pair as float64; NaN where nobody rated.
+    """What most raters `R[rater, pair]` say of each pair, as float64: a tie where no
+    verdict has most votes, NaN where nobody rated.
 
     Example:
         >>> majority([[1, 1, 0], [1, 2, 0], [2, 0, np.nan]]).tolist()
@@ -193,13 +147,10 @@ def majority(ratings: Any) -> np.ndarray:
 
 
 def from_ratings(
-    frame: pd.DataFrame,
-    aspect: str | None = None,
-    margin: float = 0.0,
+    frame: pd.DataFrame, aspect: str | None = None, margin: float = 0.0
 ) -> pd.DataFrame:
     """The pairs that a long frame of ratings holds: every two outputs of each input.
 
-    frame: as `datasets.load` gives a rated set.
     aspect: whose ratings decide; None where the frame has one alone.
     margin: ratings at most so far apart are a tie, in points of the scale; beyond it
     the output with the higher rating is preferred.
@@ -256,7 +207,6 @@ def _chosen_aspect(frame: pd.DataFrame, aspect: str | None) -> str:
 
 def _places(rated: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """The rows of the first and of the second output of each pair, input by input.
-
     Raises: ValueError where no input has two outputs.
     """
     places: list[tuple[int, int]] = []
@@ -268,11 +218,7 @@ def _places(rated: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-def _higher(
-    first: pd.Series,
-    second: pd.Series,
-    margin: float,
-) -> np.ndarray:
+def _higher(first: pd.Series, second: pd.Series, margin: float) -> np.ndarray:
     """Which of two ratings is higher: 1 or 2, 0 within the margin, NaN without both."""
     gap = first.to_numpy(dtype=float) - second.to_numpy(dtype=float)
     preferred = np.where(gap > margin, FIRST, np.where(gap < -margin, SECOND, TIE))
@@ -280,11 +226,10 @@ def _higher(
 
 
 def from_halves(frame: pd.DataFrame) -> pd.DataFrame:
-    """The pairs of a long frame that has the two outputs of a pair in two rows.
+    """The pairs of a long frame that has the two outputs of a pair in two rows, as
+    `hhh`: one aspect `preference`, 1 for the output that was chosen, 0 for the other
+    and .5 for both of a tie, and one input a pair. The first row is output 1.
 
-    frame: such as `hhh`: one aspect `preference`, 1 for the output that was chosen, 0
-    for the other and .5 for both of a tie, and one input a pair.
-    Returns: as `from_ratings`; the first row of a pair is output 1.
     Raises: ValueError where an input has not two rows.
     """
     sizes = frame.groupby("input_id", sort=False).size()

@@ -22,13 +22,10 @@ def pair_id(number: int) -> str:
 def load() -> pd.DataFrame:
     """999 pairs in file order: an instruction, two models' answers, three raters.
 
-    Columns: those of `pairs.KEYS`, rater_0 to rater_2 (each 1, 2, or 0 for a tie),
-    `source` (the instruction's input, often ""), `instruction`, `category`.
-    `preference` is what most raters say; where the three say three things, it is a tie.
-    An input is an instruction with its source: 170. The systems are five models of
-    about 7 billion parameters.
-    Raises: DataUnavailable; ChecksumError; ValueError where a count is not as expected.
-    Source: Wang et al. 2024, PandaLM.
+    rater_0 to rater_2 say 1, 2, or 0 for a tie; `preference` is what most say; where
+    the three say three things, it is a tie. `source` is the instruction's input, often
+    "". An input is an instruction with its source. The systems are five models of about
+    7 billion parameters.
     """
     records = fetch.json_file(FILE)
     by_rater = []
@@ -58,7 +55,5 @@ def load() -> pd.DataFrame:
 
 
 def _text(response: object) -> str:
-    """A response as text: some that say a number or "true" stand as JSON's own in the
-    file.
-    """
+    """A response as text: some that say a number or "true" are JSON's own in the file."""
     return response if isinstance(response, str) else json.dumps(response)

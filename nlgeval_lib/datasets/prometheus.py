@@ -1,8 +1,6 @@
-"""Vicuna Bench, MT Bench and HHH Alignment in Prometheus' files.
-
-A record has the judge's whole prompt in one string: `split` takes it apart into
-instruction, response, reference and rubric, and `load` makes the frames.
-`feedback_bench` reads further files of the same form.
+"""Vicuna Bench, MT Bench and HHH Alignment in Prometheus' files, whose records have the
+judge's whole prompt in one string. `feedback_bench` reads further files of the same
+form.
 """
 
 from __future__ import annotations
@@ -41,11 +39,9 @@ PARTS = ("instruction", "output", "reference", "rubric")
 
 
 def split(prompt: str) -> tuple[str, ...]:
-    """Take an absolute-grading prompt apart at its headings.
-
-    prompt: from "###Task Description:" to "###Feedback:".
-    Returns: the texts that `PARTS` names; an empty reference where the prompt has none.
-    Raises: ValueError where a heading is missing, there twice, or out of order.
+    """Take an absolute-grading prompt apart at its headings: the texts that `PARTS`
+    names; an empty reference where the prompt has none. Raises: ValueError where a
+    heading is missing, there twice, or out of order.
     """
     match = _PROMPT.fullmatch(prompt)
     # A heading inside a text would cut that text short: count them all.
@@ -64,8 +60,6 @@ def load(name: str) -> pd.DataFrame:
     """One of the sets in file order, with the judge's whole prompt as published, and
     each input's rubric.
 
-    name: vicuna_bench, mt_bench or hhh.
-
     vicuna_bench, mt_bench: 80 inputs x 4 models, aspect `overall` 1-5, one rubric and
     one reference an input. The inputs of mt_bench are second turns: `instruction` is a
     dialogue that holds the model's own first answer, so that it differs between the
@@ -75,10 +69,7 @@ def load(name: str) -> pd.DataFrame:
     hhh: 221 pairs, each an input; aspect `preference` 0-1. The response `chosen` (its
     system_id) comes first, with `human` 1, before the one `rejected`, with 0. No
     references.
-    All have `instruction`, `output`, `rubric`, `category` and `prompt`.
-    Raises: DataUnavailable; ChecksumError; ValueError where a prompt is not of the
-    known form.
-    Source: Kim et al. 2024, Prometheus, Table 5; hhh: Askell et al. 2021.
+    Raises: ValueError where a prompt is not of the known form.
     """
     spec = SPECS[name]
     records = fetch.json_file(spec.files[0])
@@ -108,9 +99,8 @@ def _graded(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _pairs(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of HHH Alignment, two a pair, the chosen response first.
-
-    Raises: ValueError where the two responses of a pair answer different instructions.
+    """The rows of HHH Alignment, two a pair, the chosen response first. Raises:
+    ValueError where the two responses of a pair answer different instructions.
     """
     rows = []
     agreeing = 0

@@ -1,8 +1,5 @@
 """`data/registry.csv`: every public file with its address, checksum, size and licence;
 and the errors for one that cannot be used.
-
-`entries` reads the table into one `Entry` a file, `entry` gives one. `unknown` and
-`choose` are how a name is looked up in a list, here and in the readers.
 """
 
 from __future__ import annotations
@@ -22,10 +19,8 @@ from nlgeval_lib.names import near
 
 
 class DataError(Exception):
-    """A data file cannot be used.
-
-    The message is one line: which file, what was found, the way out. `DataUnavailable`
-    and `ChecksumError` say which of the two it is.
+    """A data file cannot be used. The message is one line: which file, what was found,
+    the way out.
     """
 
 
@@ -38,9 +33,8 @@ class ChecksumError(DataError):
 
 
 class UnknownName(ValueError):
-    """A data set, recording or file name that the registry does not know.
-
-    The message has the nearest names.
+    """A name of a data set, recording or file that is not known; the message has the
+    nearest.
     """
 
 
@@ -53,8 +47,7 @@ class Entry:
     sha256: of its content, 64 hexadecimal digits; "" where it is not known.
     bytes: its size; 0 where it is not known.
     licence: as the publisher states it.
-    repository: that the file comes from.
-    commit: of that repository; part of the address.
+    repository, commit: that the file comes from; the commit is part of the address.
     git_blob: the sha1 that git gives the content; checked where no sha256 is known.
     holds: of an optional file, what is in it; "" for a file that is fetched by default.
     """
@@ -80,11 +73,8 @@ class Entry:
         return self.sha256 or self.git_blob
 
     def places(self) -> list[str]:
-        """The addresses that the file is asked for at: its own, then those of archives,
-        each once.
-
-        An archive's address has columns of the registry in braces (`data/places.csv`);
-        it is left out where one of them is empty for this file.
+        """The addresses that the file is asked for at: its own, then those of archives
+        (`data/places.csv`, with columns of the registry in braces), each once.
         """
         addresses = [self.url]
         for template in _archives():
@@ -96,10 +86,8 @@ class Entry:
 
 
 def entries() -> dict[str, Entry]:
-    """Every registered file by its relative path.
-
-    Read again only where the table was changed.
-    Raises: FileNotFoundError where this is no checkout, and no wheel brought the table.
+    """Every registered file by its relative path; read again only where the table was
+    changed. Raises: FileNotFoundError where there is no table.
     """
     path = files.committed(place("registry.csv"))
     return _read(path, path.stat().st_mtime_ns)
@@ -128,10 +116,8 @@ def _installed(name: str) -> Path | None:
 
 @functools.lru_cache(maxsize=4)
 def _read(path: Path, mtime_ns: int) -> dict[str, Entry]:
-    """The registry as entries by path.
-
-    mtime_ns: the table's time of change; it only tells the cache one version from
-    another.
+    """The registry as entries by path; the time of change only tells the cache one
+    version from another.
     """
     # Hexadecimal digits stay texts, also where they look like a number.
     hexadecimal = {"sha256": str, "commit": str, "git_blob": str}
@@ -149,10 +135,8 @@ def _archives() -> list[str]:
 
 
 def entry(relpath: str) -> Entry:
-    """The registry's row for one file.
-
-    relpath: the path in the registry, such as `summeval/bartscore_data.pkl`.
-    Raises: UnknownName with the nearest paths.
+    """The registry's row for one path, such as `summeval/bartscore_data.pkl`. Raises:
+    UnknownName with the nearest paths.
     """
     if relpath not in entries():
         raise unknown(relpath, entries(), "data file")
@@ -160,10 +144,8 @@ def entry(relpath: str) -> Entry:
 
 
 def unknown(name: str, allowed: Collection[str], kind: str) -> UnknownName:
-    """The error for `name`, to be raised: with the nearest of the `allowed` names, or
-    with all where they are few.
-
-    kind: what the name should be of, for the message: "data set", "judge".
+    """The error for a name of some `kind` ("data set"), to be raised: with the nearest
+    of the `allowed` names, or with all where they are few.
     """
     close = near(name, allowed)
     if close:
@@ -176,17 +158,10 @@ def unknown(name: str, allowed: Collection[str], kind: str) -> UnknownName:
 
 
 def choose(names: Iterable[str] | None, allowed: Sequence[str], kind: str) -> list[str]:
-    """The names that are asked for, in the allowed order.
+    """The names that are asked for (None: all), in the allowed order; `kind` is what
+    they are of, for the messages.
 
-    names: None for all of them.
-    allowed: the names that there are.
-    kind: what they are of, for the messages: "judge", "prompt form".
-    Raises: UnknownName for one that is not allowed; TypeError for a single text, whose
-    letters would be taken for names.
-
-    Example:
-        >>> choose(["b", "a"], ("a", "b", "c"), "judge")
-        ['a', 'b']
+    Raises: UnknownName for one that is not allowed; TypeError for a single text.
     """
     if isinstance(names, str):
         raise TypeError(f"{kind}s is one text {names!r}; pass a list or tuple of names")

@@ -1,9 +1,7 @@
 """Read a pickle that holds plain values only; whatever would import code is refused.
 
-A pickle names classes and functions that reading it calls, so that a foreign file could
-run anything. `load` reads with an unpickler that knows none: str, int, float, bool,
-None, bytes, list, tuple, dict and set need no name. Single numbers of numpy can be read
-on request; `_Kind` and `_scalar` take the place of what the pickle names for them.
+str, int, float, bool, None, bytes, list, tuple, dict and set need no name; `_Kind` and
+`_scalar` take the place of what a pickle names for single numbers of numpy.
 """
 
 from __future__ import annotations
@@ -17,10 +15,7 @@ from typing import Any
 
 
 class UnsafePickle(ValueError):
-    """The pickle asks for more than plain values.
-
-    Plain are str, int, float, bool, None, bytes, list, tuple, dict and set.
-    """
+    """The pickle asks for more than plain values."""
 
 
 # numpy's floats and whole numbers, by the kind and size that a pickle names -> the
@@ -29,9 +24,8 @@ _FORMS = {"f4": "f", "f8": "d", "i4": "i", "i8": "q"}
 
 
 class _Kind:
-    """In the place of a numpy dtype: only what its bytes mean.
-
-    form: the letter of `struct`. order: "<" or ">", which end comes first.
+    """In the place of a numpy dtype: only what its bytes mean, as a letter of `struct`
+    and which end comes first.
     """
 
     def __init__(self, name: Any, *_: Any) -> None:
@@ -65,16 +59,12 @@ _NUMBERS: dict[tuple[str, str], Callable[..., Any]] = {
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Reads plain values alone; `numbers` says whether numpy's single numbers are read
-    too.
-    """
+    """Reads plain values alone, and with `numbers` numpy's single ones."""
 
     numbers = False
 
     def find_class(self, module: str, name: str) -> Any:
-        """What stands for a name in the pickle; each name but those of numbers is
-        refused.
-        """
+        """What stands for a name in the pickle; each but those of numbers is refused."""
         if self.numbers and (module, name) in _NUMBERS:
             return _NUMBERS[module, name]
         raise UnsafePickle(
@@ -90,22 +80,19 @@ class _PlainUnpickler(pickle.Unpickler):
         )
 
 
-class _NumberUnpickler(_PlainUnpickler):
-    numbers = True
-
-
 def load(path: Path | str, numbers: bool = False) -> Any:
     """The plain value in the file at `path`.
 
-    numbers: also numpy's single numbers are read, as plain ones. Nothing of numpy is
-    called: what stands in its place here only unpacks their bytes.
+    numbers: also numpy's single numbers are read, as plain ones; nothing of numpy is
+    called.
     Raises: UnsafePickle where a class, function, extension or outside object is asked
     for; ValueError where the content is no pickle, or is cut off; both name the file.
     OSError where it cannot be read.
     """
     try:
-        unpickler = _NumberUnpickler if numbers else _PlainUnpickler
-        return unpickler(io.BytesIO(Path(path).read_bytes())).load()
+        unpickler = _PlainUnpickler(io.BytesIO(Path(path).read_bytes()))
+        unpickler.numbers = numbers
+        return unpickler.load()
     except UnsafePickle as error:
         raise UnsafePickle(f"{path}: {error}") from None
     except OSError:

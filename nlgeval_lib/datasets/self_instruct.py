@@ -4,24 +4,13 @@ GPT-3 models.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
 from nlgeval_lib.datasets import fetch, frame
 
 INSTRUCTIONS = "self_instruct/user_oriented_instructions.jsonl"
-MODELS = (
-    "text-davinci-003",
-    "text-davinci-002",
-    "text-davinci-001",
-    "davinci-self-instruct",
-    "davinci-self-instruct-and-superni-ft",
-    "davinci-superni-ft",
-    "davinci-t0-ft",
-    "davinci",
-)
+MODELS = frame.systems("self_instruct")
 # model -> the file of its outputs
 FILES = {model: f"self_instruct/{model}_predictions.jsonl" for model in MODELS}
 # AlpacaEval's outputs: other runs, and in part other models, than SemScore's GPT-4,
@@ -49,16 +38,15 @@ def load(stand_ins: bool = False) -> pd.DataFrame:
     never published. An input is a task. `instruction` is what it asks, `source` the
     text that it is asked of (may be ""), `reference` the target, `application` what the
     task is for.
-    Raises: DataUnavailable; ChecksumError; ValueError where a model's file has other
-    instructions.
-    Source: Wang et al. 2023, Self-Instruct; SemScore for the models; AlpacaEval for the
-    stand-ins.
+    Raises: ValueError where a model's file has other instructions.
     """
     tasks = fetch.json_lines(INSTRUCTIONS)
     by_system = {model: fetch.json_lines(relpath) for model, relpath in FILES.items()}
     if stand_ins:
         for system, relpath in STAND_INS.items():
-            by_system[system] = _of_self_instruct(fetch.json_file(relpath))
+            records = fetch.json_file(relpath)  # of several sets
+            of_set = [row for row in records if row["dataset"] == "selfinstruct"]
+            by_system[system] = of_set
     rows = []
     for system, records in by_system.items():
         is_stand_in = system in STAND_INS
@@ -85,11 +73,6 @@ def load(stand_ins: bool = False) -> pd.DataFrame:
         frame.expect(SPEC.name, fact, agreeing, len(tasks))
     counts = (len(rows), SPEC.n_inputs, len(by_system))
     return frame.build(SPEC, rows, counts)
-
-
-def _of_self_instruct(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those of AlpacaEval's records that are about Self-Instruct's instructions."""
-    return [record for record in records if record["dataset"] == "selfinstruct"]
 
 
 def _words(*texts: str) -> str:

@@ -11,20 +11,7 @@ PICKLE = "summeval/bartscore_data.pkl"  # texts, references, the experts' means
 # each expert's ratings, by `article__system__aspect`
 EXPERTS = "summeval/alttest_human_annotations.json"
 # the systems whose outputs come with the crowd's ratings
-CROWD = (
-    "M8",
-    "M9",
-    "M10",
-    "M11",
-    "M12",
-    "M13",
-    "M14",
-    "M15",
-    "M17",
-    "M20",
-    "M22",
-    "M23",
-)
+CROWD = frame.systems("summeval")
 
 SPEC = frame.known(
     "summeval",
@@ -35,16 +22,14 @@ SPEC = frame.known(
 
 
 def load() -> pd.DataFrame:
-    """SummEval: 100 articles x 16 systems, 4 aspects 1-5, 11 references; 1600 outputs.
+    """SummEval: 100 articles x 16 systems, 4 aspects 1-5, 11 references.
 
-    Rows are in the order of the file, on which a published split depends. An input is
-    an article (`source`), `output` its summary. `human` is the mean of 3 experts, who
-    are in rater_expert_0 to rater_expert_2; rater_crowd_0 to rater_crowd_4 are crowd
-    workers, NaN for the four systems whose crowd ratings are not published (M0, M1, M2,
-    M5).
-    Raises: DataUnavailable; ChecksumError; ValueError where the experts' means are not
-    the stored ones.
-    Source: Fabbri et al. 2021, SummEval; the split: HD-Eval, Table 1.
+    Rows are in the order of the file, on which a published split (HD-Eval, Table 1)
+    depends. An input is an article (`source`), `output` its summary. `human` is the
+    mean of 3 experts, who are in rater_expert_0 to rater_expert_2; rater_crowd_0 to
+    rater_crowd_4 are crowd workers, NaN for the four systems whose crowd ratings are
+    not published (M0, M1, M2, M5).
+    Raises: ValueError where the experts' means are not the stored ones.
     """
     experts = list(fetch.json_file(EXPERTS).values())
     crowd = {}  # (article, system) -> the ratings of five crowd workers

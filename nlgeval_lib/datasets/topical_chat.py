@@ -15,10 +15,8 @@ SPEC = frame.known("topical_chat", FILE)
 
 
 def input_ids(records: list[dict]) -> dict[tuple[str, str], str]:
-    """The id of each (source, context) in the records, numbered by first appearance.
-
-    records: as the file has them; other files about the same outputs are aligned by
-    this.
+    """The id of each (source, context) in the file's records, numbered by first
+    appearance: by this, files about the same outputs are aligned.
     """
     inputs = dict.fromkeys(map(_input, records))
     return {key: f"tc{number:02d}" for number, key in enumerate(inputs)}
@@ -30,19 +28,15 @@ def _input(record: dict) -> tuple[str, str]:
 
 
 def load(ground_truth: bool = True) -> pd.DataFrame:
-    """Topical-Chat: 60 inputs x 6 systems, 360 responses, or the 300 that are not the
-    ground truth.
+    """Topical-Chat: 60 inputs x 6 systems.
 
     ground_truth: whether the responses `Original Ground Truth` are among the systems;
     the papers use the 300 without.
 
-    Aspects: naturalness, coherence, engagingness 1-3; groundedness, understandability
-    0-1; overall 1-5. `human` is the mean of 3 raters. An input is a dialogue so far
-    (`source`) with a fact (`context`). The reference is the ground truth on the same
-    input, whose own rows have none (""). `unieval` holds UniEval's prediction for the
-    aspect. Texts keep their blanks and line ends.
-    Raises: DataUnavailable; ChecksumError; ValueError where a count is not as expected.
-    Source: Mehri and Eskenazi 2020, USR; predictions: Zhong et al. 2022, UniEval.
+    `human` is the mean of 3 raters. An input is a dialogue so far (`source`) with a
+    fact (`context`). The reference is the ground truth on the same input, whose own
+    rows have none (""). `unieval` holds UniEval's prediction for the aspect. Texts keep
+    their blanks and line ends.
     """
     records = fetch.json_file(FILE)
     ids = input_ids(records)

@@ -1,10 +1,9 @@
-"""Hosts that do not answer: each is asked once a run, over all its processes.
+"""Hosts that do not answer: each is asked once a run, over all its processes, so that
+not every file of one waits for its own time limit.
 
-Without this every file of an unreachable host would wait for its own time limit. `why`
-tries a host before anything is downloaded from it, for at most three seconds; after
-nine seconds of vain waiting in all no further host is tried. What was found is noted
-(`note`) in this process and in a file beside the caches (`hosts.jsonl`), which the
-run's other processes read; `forget` begins a new run.
+A host is tried for at most three seconds; after nine seconds of vain waiting in all no
+further one is. What was found is noted in this process and in a file beside the caches
+(`hosts.jsonl`), which the run's other processes read.
 """
 
 from __future__ import annotations
@@ -30,10 +29,8 @@ _answering: set[str] = set()  # the hosts that this process reached
 
 
 def why(url: str) -> str:
-    """Why nothing is asked of the address's host, in words; "" where it can be asked.
-
-    A host that was tried in this run is not tried again. Where a proxy stands between,
-    the proxy is what is tried.
+    """Why nothing is asked of the address's host (or of a proxy before it), in words;
+    "" where it can be asked. A host that was tried in this run is not tried again.
     """
     host = urlsplit(url).netloc
     with _lock:
@@ -57,11 +54,8 @@ def why(url: str) -> str:
 
 
 def note(host: str, reason: str, seconds: float = 0.0) -> None:
-    """Tell this process and the run's others that a host cannot be reached.
-
-    host: as in an address, with its port where it has one.
-    reason: one line, as `why` will give it.
-    seconds: how long was waited for it in vain.
+    """Tell this process and the run's others that a host cannot be reached, for which
+    one line of reason, after so many seconds of vain waiting.
     """
     row = {"host": host, "why": reason, "seconds": seconds, "at": time.time()}
     _here(_path())[host] = row
@@ -81,9 +75,8 @@ def forget() -> None:
 
 def _notes() -> dict[str, dict[str, Any]]:
     """What is known of hosts, by this process and others: host -> why, seconds, at.
-
-    Notes `FORGOTTEN_AFTER` old are left out, or as far ahead (of a clock that was set
-    back), and lines that cannot be read.
+    Notes `FORGOTTEN_AFTER` old (or as far ahead) are left out, and lines that cannot
+    be read.
     """
     rows = dict(_here(_path()))
     with contextlib.suppress(OSError):
@@ -102,9 +95,8 @@ def _notes() -> dict[str, dict[str, Any]]:
 
 @functools.lru_cache(maxsize=4)
 def _here(path: Path) -> dict[str, dict[str, Any]]:
-    """What this process noted itself, for where no file can be written.
-
-    The cache keeps one dict a path, to which `note` adds.
+    """What this process noted itself, for where no file can be written: one dict a
+    path, to which `note` adds.
     """
     return {}
 
@@ -125,10 +117,8 @@ def _through(url: str) -> str:
 
 
 def _tried(url: str) -> str:
-    """Why no connection to an address's host is made in time; "" where one is made.
-
-    The look-up of a name knows no time limit: a thread of its own does it, and is left
-    behind where it does not end.
+    """Why no connection to an address's host is made in time; "" where one is. The
+    look-up of a name knows no time limit: a thread does it, and is left behind.
     """
     parts = urlsplit(url)
     port = parts.port or PORTS.get(parts.scheme, 443)

@@ -34,20 +34,17 @@ SPEC = frame.known(
 
 
 def load() -> pd.DataFrame:
-    """WebNLG-2020: 178 inputs x 16 systems, five criteria 0-100; 2848 outputs.
+    """WebNLG-2020: 178 inputs x 16 systems, five criteria 0-100.
 
     Rows are in the order of TIGERScore's prepared copy. An input is a set of triples,
     one a line in `source`. `human` is the mean of up to 3 raters; 2847 outputs are
     rated (not Baseline-FORGE2020 on 1124, which is NaN). rater_0 to rater_2 are the
     raters of an output in file order: places, not persons, and NaN where fewer rated.
-    `references` are 1 to 4 texts, `reference` the first. The challenge's rated
-    reference texts are left out: which of them was shown is not recorded.
+    `references` are 1 to 4 texts. The challenge's rated reference texts are left out:
+    which of them was shown is not recorded.
     Further columns: `instruction`, `category` (one of 19, of DBpedia), `domain` (type1
     to type3), `triples` (how many, 1 to 7).
-    Raises: DataUnavailable; ChecksumError; ValueError where single ratings do not give
-    the means.
-    Source: Castro Ferreira et al. 2020, The 2020 Bilingual, Bi-Directional WebNLG+
-    Shared Task.
+    Raises: ValueError where single ratings do not give the means.
     """
     samples = {record["sample_id"]: record for record in fetch.json_file(RATINGS)}
     by_system = {}

@@ -40,18 +40,16 @@ def input_id(number: int) -> str:
 
 def load(systems: str = "mt") -> pd.DataFrame:
     """WMT-22 zh-en: 1875 segments x 14 systems with MQM, system by system in segment
-    order; 26,250 translations.
+    order.
 
     systems: "mt" for the 14 systems; "all" adds refB, the second reference, whose
-    translator was rated too: 28,125.
+    translator was rated too: 28,125 rows.
 
     One aspect, `mqm`, from 0 (no error) downwards, lowest here -80; `human` is the
     segment's score. An input is a segment, `segment` its number from 0. `reference` is
     refA; `references` has refA and refB.
-    Raises: DataUnavailable; ChecksumError; ValueError for another word for the systems,
-    and where a stored prompt is not of the known form.
-    Source: Freitag et al. 2022, Results of WMT22 Metrics Shared Task; outputs and
-    ratings as kept by InstructScore.
+    Raises: ValueError for another word for the systems, and where a stored prompt is
+    not of the known form.
     """
     if systems not in ("mt", "all"):
         raise ValueError(f"wmt22_zhen: systems is {systems!r}; allowed: mt, all")
@@ -87,10 +85,8 @@ def _segments(relpath: str) -> list[str]:
 
 
 def _output(prompt: str, reference: str) -> str:
-    """The translation inside a stored prompt: what stands between the known reference
-    and the known ending.
-
-    Raises: ValueError where the prompt is not of the known form with this reference.
+    """The translation inside a stored prompt, behind the known reference. Raises:
+    ValueError where the prompt is not of the known form.
     """
     start = _BEFORE + reference + _BETWEEN
     end = prompt.rfind(_AFTER)

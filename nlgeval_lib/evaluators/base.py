@@ -1,11 +1,9 @@
-"""What all evaluators share: how one is found by its name, which samples it is given,
-how its signature is written, and which frame it returns.
+"""What all evaluators share: found by name, given samples, a signature, a frame of
+scores.
 
-An evaluator is a class with `name`, `signature()` and `score(frame)`. `register` makes
-it known by its name and `get` finds it. `samples` turns the frame of a data set into a
-list of `Sample`; `score_frame` turns the judgments about them into the frame of scores,
-one row for each. `choose` and `named_texts` check settings, and `NotAllowed` is the
-error that names the words that a setting may be.
+An evaluator is a class with `name`, `signature()` and `score(frame)`. `samples` turns a
+frame into a list of `Sample`; `score_frame` turns judgments into the frame of scores,
+one row for each.
 """
 
 from __future__ import annotations
@@ -25,8 +23,8 @@ from nlgeval_lib.records import Judgment, Sample, Status
 
 
 class Unavailable(RuntimeError):
-    """What an evaluator needs (a model, a word list, a package) is not on this
-    machine; the message says what to do.
+    """What an evaluator needs (a model, a package) is not on this machine; the message
+    says what to do.
     """
 
 
@@ -37,14 +35,11 @@ _registry: dict[str, tuple[str, str | Callable[..., Any]]] = {}
 def register(name: str, target: str | Callable[..., Any] | None = None) -> Any:
     """Make an evaluator known by `name`; also a decorator.
 
-    name: the word after `nlgeval score -e`.
-    target: a class with `name`, `signature()` and `score(frame)`, or
-    `"package.module:Class"`, which is imported when it is first asked for; None when it
-    is used as `@register("name")`.
+    target: a class, or `"package.module:Class"`, imported when it is first asked for;
+    None as `@register("name")`.
 
-    Returns: `target`, or the decorator.
-    Raises: ValueError if the name is another evaluator's. A class of the same module
-    and name replaces the earlier one, as when a notebook's cell is run again.
+    Raises: ValueError if the name is another evaluator's; a class of the same module
+    and name replaces the earlier one.
     """
     if target is None:
         return lambda cls: register(name, cls)
@@ -63,10 +58,8 @@ def register(name: str, target: str | Callable[..., Any] | None = None) -> Any:
 
 
 def get(name: str) -> Callable[..., Any]:
-    """The class registered as `name`; call it with its options.
-
-    Raises: ValueError for an unknown name, with the nearest names and all that are
-    known.
+    """The class registered as `name`. Raises: ValueError for an unknown name, with the
+    nearest and all known.
     """
     if name not in _registry:
         nearest = meant(name, _registry, ".", n=3)
@@ -81,13 +74,10 @@ def names() -> list[str]:
 
 
 def signature(name: str, **settings: Any) -> str:
-    """One line that names an evaluator and its settings: `name|key:value|...`.
+    """One line that names an evaluator and its settings; None is left out, booleans
+    read yes and no.
 
-    name: the first part, as it is.
-    settings: the other parts, in the order given; one that is None is left out, and
-    booleans read yes and no.
-
-    Raises: ValueError where a value holds the separator `|` or a line break.
+    Raises: ValueError where a value holds `|` or a line break.
 
     Example:
     >>> signature("bleu", smooth="exp", lowercase=False, limit=None)
@@ -115,12 +105,11 @@ ALIKE = 0.7
 
 
 class NotAllowed(ValueError):
-    """A setting has none of the values that it may have; the message lists them.
+    """A setting has none of the values that it may have; the message lists them, and
+    names the nearest.
 
-    setting: its name, kept as `.setting`.
-    value: what it was set to; the nearest of the allowed texts is suggested for it.
-    allowed: the values it may have; `.texts` keeps those of them that are texts.
-    also: in words, what else it may be; joins the message and `.texts`.
+    also: in words, what else it may be. `.setting` and `.texts` (the allowed texts, and
+    `also`) are kept.
     """
 
     def __init__(
@@ -138,13 +127,7 @@ class NotAllowed(ValueError):
 
 
 def choose(setting: str, value: Any, allowed: Iterable[Any]) -> Any:
-    """The value of a setting if it is one of `allowed`, unchanged.
-
-    setting: its name, for the error.
-    allowed: the values, in the order in which the error lists them.
-
-    Raises: NotAllowed.
-    """
+    """The value of a setting if it is one of `allowed`. Raises: NotAllowed."""
     allowed = tuple(allowed)
     if value not in allowed:
         raise NotAllowed(setting, value, allowed)
@@ -153,12 +136,7 @@ def choose(setting: str, value: Any, allowed: Iterable[Any]) -> Any:
 
 def named_texts(setting: str, given: Any) -> dict[str, str]:
     """Names with a text each, such as aspects with their definitions, checked and
-    copied.
-
-    setting: its name, for the error.
-    given: should be a mapping of texts to texts.
-
-    Raises: ValueError naming the setting where it is anything else.
+    copied. Raises: ValueError naming the setting where it is anything else.
     """
     texts: dict[str, str] = {}
     if isinstance(given, Mapping):
@@ -188,13 +166,11 @@ FIELDS: dict[str, tuple[str, ...]] = {
 
 
 def samples(
-    data: Any,
-    needs: Iterable[str] = (),
-    name: str = "the evaluator",
+    data: Any, needs: Iterable[str] = (), name: str = "the evaluator"
 ) -> list[Sample]:
-    """The samples that an evaluator judges: one a row of a frame, in its order.
+    """The samples that an evaluator judges: one a row of a frame, in its order; a list
+    of samples is only checked.
 
-    data: a frame with one output a row, or samples, which are only checked.
     needs: the fields that must hold text (`output` may be empty); a name that is no
     field of `Sample` is a column that goes into `extra`.
     name: how errors call the evaluator.
@@ -202,14 +178,11 @@ def samples(
     A sample's id is made of the columns `input_id`, `system_id` and the aspect, else of
     the frame's index.
     Raises: ValueError naming a missing column, or the first row or sample without a
-    text that is needed, or with anything but texts.
+    needed text, or with anything but texts.
     """
     is_frame = isinstance(data, pd.DataFrame)
     needs = tuple(needs)
-    if is_frame:
-        listed = _of_frame(data, ("output", *needs), name)
-    else:
-        listed = list(data)
+    listed = _of_frame(data, ("output", *needs), name) if is_frame else list(data)
     for position, sample in enumerate(listed):
         for field in needs:
             if field in FIELDS:
@@ -226,17 +199,14 @@ def samples(
 
 
 def _of_frame(frame: pd.DataFrame, needs: Sequence[str], name: str) -> list[Sample]:
-    """One sample a row, with the fields that the frame has or must have.
-
-    needs: the columns that must be there; those that are no field of `Sample` go into
-    `extra`.
+    """One sample a row, with the fields that the frame has or must have; columns that
+    are no field go into `extra`.
     """
     # Column by column: what each field holds in every row.
     texts: dict[str, list[Any]] = {}
     for field in dict.fromkeys((*FIELDS, *needs)):
         columns = FIELDS.get(field, (field,))
-        present = any(column in frame.columns for column in columns)
-        if not present and field not in needs:
+        if field not in needs and not any(column in frame for column in columns):
             continue
         groups = cells(frame, columns, name, gaps=field != "output")
         if field == "references":
@@ -245,38 +215,29 @@ def _of_frame(frame: pd.DataFrame, needs: Sequence[str], name: str) -> list[Samp
         else:
             texts[field] = [next(iter(group), "") for group in groups]
     # The id of a row, by which errors and requests name it.
-    keys = []
-    for column in ("input_id", "system_id"):
-        if column in frame.columns:
-            keys.append(frame[column].astype(str).tolist())
+    present = [column for column in ("input_id", "system_id") if column in frame]
+    keys = [frame[column].astype(str).tolist() for column in present]
     if keys and "aspect" in texts:
         keys.append(texts["aspect"])
-    ids = map(str, frame.index)
-    if keys:
-        ids = map("/".join, zip(*keys, strict=True))
+    ids = map("/".join, zip(*keys, strict=True)) if keys else map(str, frame.index)
     # Row by row: the columns' texts as samples.
-    extra_fields = [field for field in texts if field not in FIELDS]
     rows = []
     for row, id in enumerate(ids):
         fields = {field: column[row] for field, column in texts.items()}
-        extra = {field: fields.pop(field) for field in extra_fields}
+        extra = {field: fields.pop(field) for field in texts if field not in FIELDS}
         rows.append(Sample(id=id, extra=extra, **fields))
     return rows
 
 
 def cells(
-    frame: pd.DataFrame,
-    columns: Sequence[str],
-    name: str,
-    gaps: bool = False,
+    frame: pd.DataFrame, columns: Sequence[str], name: str, gaps: bool = False
 ) -> list[tuple[str, ...]]:
-    """The texts of each row in the first of `columns` that the frame has.
+    """The texts of each row in the first of `columns` that the frame has: a tuple a
+    row, of a column of references all of them.
 
-    columns: the names under which a data set may have the field, the preferred first.
     name: how errors call the evaluator.
     gaps: allow missing values; each is an empty tuple then.
 
-    Returns: a tuple for each row: one text, or of a column of references all of them.
     Raises: ValueError naming a missing or repeated column, or the first row that holds
     anything but texts.
     """
@@ -314,11 +275,8 @@ def _is_list(value: Any) -> bool:
 
 
 def field_of(sample: Sample, field: str) -> str:
-    """A field of a sample as one text; of several references the first.
-
-    field: a field of `Sample` (also `reference`), or a key of its `extra`.
-
-    Returns: "" where the sample has nothing there.
+    """A field of a sample (also `reference`, the first), or a key of its `extra`, as
+    one text; "" where there is nothing.
     """
     if field in FIELDS["references"]:
         return sample.references[0] if sample.references else ""
@@ -328,12 +286,7 @@ def field_of(sample: Sample, field: str) -> str:
 
 
 def row_name(position: int, index: pd.Index) -> str:
-    """How an error names a row: its position, and its index label where that differs.
-
-    Example:
-    >>> row_name(1, pd.Index(["a", "b"]))
-    "row 1 (index 'b')"
-    """
+    """How an error names a row: its position, and its index label where that differs."""
     label = index.tolist()[position]
     if label == position:
         return f"row {position}"
@@ -346,16 +299,11 @@ def score_frame(
     signature: str = "",
     details: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
-    """The frame that every evaluator returns: `value, status, reason`, one judgment a
-    row.
+    """The frame that every evaluator returns: `value` (float64, NaN unless ok),
+    `status, reason`, one judgment a row.
 
-    index: the rows' labels, as in the frame that was scored.
-    judgments: as many, in the same order.
-    signature: goes into `attrs["signature"]`.
-    details: what was counted, such as cached values; goes into `attrs["details"]`.
+    signature, details: go into `attrs`.
 
-    Returns: `value` is float64, NaN unless `status` is ok; `reason` is a text, "" for
-    most scores.
     Raises: ValueError if there are not as many judgments as rows, a value is infinite,
     or a missing score has no reason.
     """

@@ -1,15 +1,12 @@
 """CoAScore: relevant aspects are listed, then scored, then the target aspect is scored
 with that chain shown.
 
-The paper's three stages and where they are (figure 1, sections 3.2 to 3.4):
+The paper's three stages (figure 1, sections 3.2 to 3.4), which `CoAScore.stages` runs,
+or fewer for the variants of the ablations:
 
   I    relevant aspects A_1, ..., A_m (equation 2): `_chains`, `read_chain`
   II   their scores S_1, ..., S_m (equation 3): `_aspect_scores`, `read_scores`
-  III  the target's score, with all that shown (equation 4): `_target_prompt`; the
-       score is read as `LLMScore` reads it
-
-A `Chain` holds the aspects of one target. `CoAScore.stages` runs the three stages, or
-fewer for the variants of the ablations.
+  III  the target's score, with all that shown (equation 4): `_target_prompt`
 """
 
 from __future__ import annotations
@@ -31,14 +28,7 @@ from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request, Sampling
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import choose, named_texts
-from nlgeval_lib.evaluators.judge import (
-    answered,
-    combine,
-    cut,
-    failed,
-    make_sampling,
-    most_frequent,
-)
+from nlgeval_lib.evaluators.judge import answered, combine, cut, failed, most_frequent
 from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.names import NUMBER_WORDS
@@ -75,11 +65,8 @@ STAND_IN = (
 
 @dataclass(frozen=True)
 class Chain:
-    """The relevant aspects of one target, or the judgment that there are none.
-
-    aspects: at most n of them, in the order of the list.
-    listed: how many the judge gave, each name once.
-    missing: why samples of this target have no score; None where they have.
+    """The relevant aspects of one target: at most n, of `listed` different ones that
+    the judge gave; `missing` says why samples of this target have no score.
     """
 
     aspects: tuple[Aspect, ...]
@@ -88,24 +75,20 @@ class Chain:
 
 
 def printed_aspects(task: str) -> dict[str, dict[str, str]]:
-    """The relevant aspects that the paper prints for a task: {target: {name:
-    definition}}.
+    """The relevant aspects that the paper prints for a task (dialogue or summary):
+    {target: {name: definition}}. Of a summary's coherence it prints the names; these
+    definitions are ours.
 
-    task: "dialogue" or "summary". Of a summary's coherence the paper prints the names;
-    these definitions are ours.
-
-    Raises: ValueError for a task of which it prints none.
+    Raises: ValueError for another task.
     Source: CoAScore, Table 9 (dialogue), section 4.6 and Table 15 (summary).
     """
     lists = prompts.load_definitions("coascore_aspects")["lists"]
     printed: dict[str, dict[str, str]] = {}
     for listed in lists:
-        if listed["task"] != task:
-            continue
-        definitions = {}
-        for aspect in listed["aspects"]:
-            definitions[aspect["name"]] = aspect["definition"]
-        printed[listed["target"]] = definitions
+        if listed["task"] == task:
+            entries = listed["aspects"]
+            definitions = {entry["name"]: entry["definition"] for entry in entries}
+            printed[listed["target"]] = definitions
     if not printed:
         tasks = ", ".join(listed["task"] for listed in lists)
         raise ValueError(
@@ -119,26 +102,24 @@ class CoAScore(LLMScore):
     """A score for the aspect that each sample names, read in the light of n relevant
     aspects and their scores.
 
-    task, low, high, targets: as for `LLMScore`.
+    task, and `rating`: as for `LLMScore` and `Judge`.
     n: how many relevant aspects, listed once for each target (the paper: 5, 10, 20);
     with 1 an answer may be the aspect's name alone, or its number alone.
     variant: `full`; `inter`: the relevant aspects are the others that the data set
     rates (Table 5); `w/o score`: the target is scored with the aspects alone, `random`:
-    with random numbers of the scale for their scores (Figure 2); `average`: the score
-    is the mean of the aspects' scores (Table 6).
-    seed: of the random variant.
+    with random numbers (by `seed`) for their scores (Figure 2); `average`: the score is
+    the mean of the aspects' scores (Table 6).
     aspects: relevant aspects in place of stage I, {target: {name: definition}}, or
-    `printed`: those that the paper prints for the task (see `printed_aspects`).
+    `printed` (see `printed_aspects`).
     few: where fewer aspects are listed than asked for there is no score (`missing`), or
     they are used (`use`).
     unscored: an aspect without a score is left out (`omit`), named without one
     (`keep`), or no score is given (`missing`).
     list_sampling, aspect_sampling: of stages I and II; `sampling` is that of the last
     one.
-    rating: the other settings of `LLMScore` and `Judge`.
 
-    Details of a judgment: `aspects`, their names; `aspect_scores`, name -> score (NaN
-    for none); `n_aspects`, `n_listed`, `n_missing_aspects`.
+    Details: `aspects`, their names; `aspect_scores`, name -> score (NaN for none);
+    `n_aspects`, `n_listed`, `n_missing_aspects`.
 
     Source: CoAScore (Gong and Mao), section 3, Tables 9 to 11; temperature and draws of
     section 4.3; limits are ours.
@@ -185,18 +166,12 @@ class CoAScore(LLMScore):
             relevant = tuple(itertools.starmap(Aspect, definitions.items()))
             self.own[self.task.target(target)] = relevant
         # Room for about 64 tokens an aspect and 32 a score.
-        list_defaults = {"temperature": 0.0, "max_tokens": 128 + 64 * n}
-        list_settings = make_sampling(list_defaults, list_sampling)
-        self.list_sampling = self.with_room(list_settings)
-        aspect_defaults = {"temperature": 0.0, "max_tokens": 64 + 32 * n}
-        aspect_settings = make_sampling(aspect_defaults, aspect_sampling)
-        self.aspect_sampling = self.with_room(aspect_settings)
+        self.list_sampling = self.greedy(128 + 64 * n, list_sampling)
+        self.aspect_sampling = self.greedy(64 + 32 * n, aspect_sampling)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
         """Relevant aspects (once a target), their scores, the target's score: as many
         of these stages as the variant has.
-
-        Source: CoAScore, Figure 1.
         """
         targets = [self.task.target(sample.aspect) for sample in samples]
         chain_of = yield from self._chains(list(dict.fromkeys(targets)))
@@ -208,13 +183,11 @@ class CoAScore(LLMScore):
             rows = [row for row, judgment in enumerate(judgments) if judgment is None]
             requests = []
             for row in rows:
+                sample = samples[row]
                 prompt = self._target_prompt(
-                    samples[row],
-                    targets[row],
-                    chains[row],
-                    scores[row],
+                    sample, targets[row], chains[row], scores[row]
                 )
-                requests.append(self.chat.request(prompt, samples[row].id))
+                requests.append(self.chat.request(prompt, sample.id))
             sampling = self.shaped()
             answers = yield Stage("score", requests, sampling, self.stand_in, last=True)
             for row, draws in zip(rows, answers, strict=True):
@@ -249,10 +222,8 @@ class CoAScore(LLMScore):
         return chains
 
     def _rated_beside(self, target: Aspect) -> tuple[Aspect, ...]:
-        """The other aspects that the data set rates, without the overall quality: the
-        variant `inter`.
-
-        Raises: ValueError where there are none.
+        """For `inter`: the other aspects that the data set rates, but the overall
+        quality. Raises: ValueError where there are none.
         """
         rated = dict(self.task.targets)
         rated.pop("overall", None)
@@ -265,15 +236,11 @@ class CoAScore(LLMScore):
         return relevant
 
     def _aspect_scores(
-        self,
-        samples: Sequence[Sample],
-        chains: Sequence[Chain],
+        self, samples: Sequence[Sample], chains: Sequence[Chain]
     ) -> Stages[list[dict[str, Judgment]]]:
-        """Stage II: the score of each aspect by name, for every sample with a chain;
-        all aspects of a sample in one request.
+        """Stage II: for each sample {aspect's name: judgment}, all aspects in one
+        request; empty where its chain is missing, or the variant needs no scores.
 
-        Returns: for each sample {aspect's name: judgment}; empty where its chain is
-        missing, or the variant needs no scores.
         Source: CoAScore, section 3.3, equation 3; prompt: Table 10.
         """
         if self.variant == "random":
@@ -316,10 +283,8 @@ class CoAScore(LLMScore):
         return self.chat.request(prompt, f"{sample.id}#aspects")
 
     def read_chain(self, completion: Completion) -> Chain:
-        """The chain that a list gives: its first n aspects, each name once. Never
-        raises on any text.
-
-        completion: the answer to stage I.
+        """The chain that an answer to stage I gives: its first n aspects, each name
+        once. Never raises on any text.
         """
         completion = answered(completion, lists=True)
         listing = aspects(completion.text)
@@ -341,13 +306,10 @@ class CoAScore(LLMScore):
         if missing is None and not listed and not listing.ok:
             missing = cut(completion, Judgment.missing(listing.status, listing.reason))
         elif missing is None and len(chosen) < self.n and self.few == "missing":
-            listed_in_all = str(len(listed))
+            count = f"{len(listed) + listing.duplicates} listed"
             if listing.duplicates:
-                number = len(listed) + listing.duplicates
-                listed_in_all = f"{number} listed, {len(listed)} different"
-            else:
-                listed_in_all += " listed"
-            reason = f"{listed_in_all}, {self.n} asked for; few=use goes on with them"
+                count += f", {len(listed)} different"
+            reason = f"{count}, {self.n} asked for; few=use goes on with them"
             missing = cut(completion, Judgment.missing(Status.UNPARSED, reason))
         if missing is not None:
             reason = f"relevant aspects: {missing.reason}"
@@ -361,17 +323,10 @@ class CoAScore(LLMScore):
         return lambda completion: self.read_chain(completion).missing is None
 
     def read_scores(
-        self,
-        draws: Sequence[Completion],
-        aspects: Sequence[Aspect],
+        self, draws: Sequence[Completion], aspects: Sequence[Aspect]
     ) -> dict[str, Judgment]:
-        """The score of each aspect: the mean over the draws, or why there is none.
-
-        draws: the completions of one stage II request.
-        aspects: those that it named.
-
-        Returns: aspect's name -> judgment, in the order of `aspects`. Never raises on
-        any text.
+        """The score of each aspect that one stage II request named, in their order: the
+        mean over the draws, or why there is none. Never raises on any text.
         """
         names = [aspect.name for aspect in aspects]
         drawn = [self._read_draw(completion, names) for completion in draws]
@@ -382,9 +337,7 @@ class CoAScore(LLMScore):
         return scores
 
     def _read_draw(
-        self,
-        completion: Completion,
-        names: Sequence[str],
+        self, completion: Completion, names: Sequence[str]
     ) -> dict[str, Judgment]:
         """What one completion says of each aspect: name -> judgment."""
         failure = failed(completion)
@@ -424,9 +377,7 @@ class CoAScore(LLMScore):
         return dict(super().schema(stage))
 
     def _scores_form(self, aspects: Sequence[Aspect]) -> dict[str, Any]:
-        """The form of one JSON object with a number for each aspect, as a setting of
-        `Sampling`.
-        """
+        """The form of one JSON object with a number for each aspect."""
         if self.structured == "json":
             score = schemas.a_number(self.choices)
             named = {aspect.name: score for aspect in aspects}
@@ -442,9 +393,7 @@ class CoAScore(LLMScore):
 
     def _random(self, sample: Sample, chain: Chain) -> dict[str, Judgment]:
         """Random whole numbers of the scale; the same for the same seed, sample and
-        aspects.
-
-        Source: CoAScore, section 4.6, Figure 2 (the variant `random`).
+        aspects (section 4.6, Figure 2).
         """
         names = [aspect.name for aspect in chain.aspects]
         words = "\x1f".join([str(self.seed), sample.id, sample.output, *names])
@@ -456,26 +405,16 @@ class CoAScore(LLMScore):
         return dict(zip(names, map(Judgment, scores), strict=True))
 
     def _without_asking(
-        self,
-        chain: Chain,
-        scores: Mapping[str, Judgment],
+        self, chain: Chain, scores: Mapping[str, Judgment]
     ) -> Judgment | None:
-        """What a sample's judgment is without the last stage: why it has no score, or
-        the average of its aspects.
-
-        scores: what stage II said of each aspect.
-
-        Returns: None where the target is to be asked for.
+        """A sample's judgment without the last stage: why it has no score, or the
+        average; None where the target is to be asked for.
         """
         if chain.missing is not None:
             return chain.missing
-        missing = {
-            name: judgment
-            for name, judgment in scores.items()
-            if judgment.status is not Status.OK
-        }
+        missing = [name for name in scores if scores[name].status is not Status.OK]
         if missing and (self.unscored == "missing" or len(missing) == len(scores)):
-            status, reason = most_frequent(list(missing.values()))
+            status, reason = most_frequent([scores[name] for name in missing])
             # The reason is that of the first aspect with the most frequent status.
             name = next(name for name in missing if scores[name].status is status)
             count = f"{len(missing)} of {len(scores)} aspects without a score"
@@ -515,9 +454,7 @@ class CoAScore(LLMScore):
         if self.variant == "w/o score":
             lines = "\n".join(map(str, chain.aspects))
             return prompts.render(
-                "coascore/score_target_without_scores",
-                **words,
-                aspects=lines,
+                "coascore/score_target_without_scores", **words, aspects=lines
             )
         scored = []
         for aspect in chain.aspects:
@@ -532,14 +469,12 @@ class CoAScore(LLMScore):
             elif self.unscored == "keep":
                 scored.append(str(aspect))
         return prompts.render(
-            "coascore/score_target",
-            **words,
-            scored_aspects="\n".join(scored),
+            "coascore/score_target", **words, scored_aspects="\n".join(scored)
         )
 
     def settings(self) -> dict[str, Any]:
-        """The variant and what its chains are made of; `own` is for how many targets
-        the aspects were given.
+        """The variant and its chains; `own` is for how many targets the aspects were
+        given.
         """
         return {
             **super().settings(),
@@ -568,22 +503,21 @@ def _scores_in(
 
 
 def _with_chain(
-    judgment: Judgment,
-    chain: Chain,
-    scores: Mapping[str, Judgment],
+    judgment: Judgment, chain: Chain, scores: Mapping[str, Judgment]
 ) -> Judgment:
-    """A judgment with the chain that it rests on in its details (see `CoAScore`), if
-    there is one.
-    """
+    """A judgment with the chain that it rests on in its details (see `CoAScore`)."""
     if chain.missing is not None:
         return judgment
-    values = {name: score.value for name, score in scores.items()}
-    missing = [score for score in scores.values() if score.status is not Status.OK]
-    details = {
-        "aspects": tuple(aspect.name for aspect in chain.aspects),
-        "n_aspects": len(chain.aspects),
-        "n_listed": chain.listed,
-        "aspect_scores": values,
-        "n_missing_aspects": len(missing),
-    }
-    return dataclasses.replace(judgment, details={**judgment.details, **details})
+    return dataclasses.replace(
+        judgment,
+        details={
+            **judgment.details,
+            "aspects": tuple(aspect.name for aspect in chain.aspects),
+            "n_aspects": len(chain.aspects),
+            "n_listed": chain.listed,
+            "aspect_scores": {name: score.value for name, score in scores.items()},
+            "n_missing_aspects": sum(
+                score.status is not Status.OK for score in scores.values()
+            ),
+        },
+    )

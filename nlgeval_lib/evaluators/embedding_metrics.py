@@ -1,8 +1,5 @@
 """BERTScore and SemScore: an output and its reference as an encoder's vectors, of each
 token or of the whole text.
-
-`BertScore` matches the vectors of tokens, `SemScore` takes the cosine of two vectors of
-whole texts. Encoders are found and run by `encoders`.
 """
 
 from __future__ import annotations
@@ -27,9 +24,8 @@ _REMEMBERED = 50_000
 
 
 def _notice(metric: Any) -> str:
-    """Which encoder a metric uses, and how to have the paper's; said before it scores.
-
-    Returns: "" where the encoder is not on this machine.
+    """Which encoder a metric uses, and how to have the paper's; "" where it is not
+    here.
     """
     try:
         label = encoders.label(metric.model)
@@ -43,11 +39,7 @@ def _notice(metric: Any) -> str:
 
 @functools.cache
 def _say_stand_in(name: str, papers: str) -> None:
-    """Warn, once a metric, that the small encoder is taken where none was named.
-
-    name: of the metric.
-    papers: the encoder of its paper.
-    """
+    """Warn, once a metric, that the small encoder is taken where none was named."""
     warnings.warn(
         f"{name}: no encoder is named, so the small stand-in {encoders.MINILM.label} "
         f"is taken (model={encoders.PACKAGED!r}); the paper's is model={papers!r}",
@@ -72,9 +64,8 @@ class _OfEncoder(PairMetric):
         return encoders.is_here(self.model)
 
     def remark(self, items: Sequence[Item]) -> str:
-        """Whether a text of the row is longer than the encoder takes, and is cut.
-
-        It is not known where the encoder is not here and values come from a cache.
+        """Whether a text of the row is longer than the encoder takes, and is cut; not
+        known where the encoder is not here.
         """
         texts = [
             text
@@ -97,9 +88,7 @@ class _OfEncoder(PairMetric):
         raise NotImplementedError
 
     def _named(self, model: str | Path | None) -> str | Path:
-        """The encoder that was asked for; the packaged MiniLM, with a warning, where
-        none was.
-        """
+        """The encoder that was asked for; else the packaged MiniLM, with a warning."""
         if model is not None:
             return model
         _say_stand_in(self.name, self.papers)
@@ -216,10 +205,7 @@ class BertScore(_OfEncoder):
 
 
 def _match(
-    sides: list[list[str]],
-    vectors: dict[str, Any],
-    weightless: set[int],
-    device: str,
+    sides: list[list[str]], vectors: dict[str, Any], weightless: set[int], device: str
 ) -> list[tuple[float, float, float]]:
     """(F, P, R) of each pair of a batch.
 
@@ -311,9 +297,7 @@ class SemScore(_OfEncoder):
         self._loaded_embeddings: dict[str, np.ndarray] = {}
 
     def settings(self) -> dict[str, Any]:
-        """The encoder, its pooling and limit, and the version of the package that runs
-        it.
-        """
+        """The encoder, its pooling and limit, and the package that runs it."""
         package = "sentence-transformers" if self.pooling == "model" else "transformers"
         return {
             "model": encoders.label(self.model),
@@ -344,15 +328,12 @@ class SemScore(_OfEncoder):
         return encoder.tokenizer, encoder.max_tokens
 
     def embed(self, texts: list[str]) -> Sequence[np.ndarray]:
-        """The embedding of each text, a vector in float32. Step 1 of the paper.
-
-        Raises: Unavailable.
+        """The embedding of each text, a vector in float32. Step 1 of the paper. Raises:
+        Unavailable.
         """
         if self.pooling == "model":  # sorts by length itself
             return self._loaded_transformer.encode(
-                texts,
-                batch_size=self.batch_size,
-                show_progress_bar=False,
+                texts, batch_size=self.batch_size, show_progress_bar=False
             )
         encoder = self._loaded_encoder
         pooled: list[Any] = [None] * len(texts)
@@ -365,10 +346,8 @@ class SemScore(_OfEncoder):
 
     @functools.cached_property
     def _loaded_transformer(self) -> Any:
-        """The sentence transformer, for `pooling="model"`, with the limit on tokens
-        set.
-
-        Raises: Unavailable; ValueError for a limit above the model's own.
+        """The sentence transformer, for `pooling="model"`. Raises: Unavailable;
+        ValueError for a limit above the model's own.
         """
         import torch
         from sentence_transformers import SentenceTransformer
@@ -398,9 +377,7 @@ class SemScore(_OfEncoder):
         """The encoder whose hidden states are pooled, for `"mean"` and `"cls"`."""
         located = encoders.locate(self.model)
         return encoders.TokenEncoder(
-            located,
-            layer=self.layer,
-            max_tokens=self.max_tokens,
+            located, layer=self.layer, max_tokens=self.max_tokens
         )
 
 

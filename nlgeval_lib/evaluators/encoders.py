@@ -1,9 +1,8 @@
 """Text encoders: find one, name what it is so that its numbers are never mixed, and run
 it over many texts.
 
-`locate` says where a model lies and gives it a label with a digest of its weights or
-its commit; it is the label that stands in signatures. `pretrained` loads tokenizer and
-model, and `TokenEncoder` gives one layer's token vectors of many texts.
+`locate` gives a model's place and a label with a digest of its weights or its commit,
+which stands in signatures.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ class Located:
 
     @property
     def small(self) -> bool:
-        """Whether it is a folder with too few weights for any model that a paper
-        here names: a stand-in.
+        """Whether it is a folder with too few weights for any model that a paper here
+        names.
         """
         sizes = [file.stat().st_size for file in _weight_files(Path(self.path))]
         return bool(sizes) and sum(sizes) < SMALL
@@ -50,13 +49,9 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """An encoder whose weights are known by their hash: what it gave stands in
-    `data/numbers` under its label, and is read from there without it.
-
-    name: its id on the model hub.
-    label: names it in signatures.
-    sha256: of its `model.safetensors`.
-    revision: the hub's commit that has these weights; "" where none is needed.
+    """An encoder known by the hash of its `model.safetensors`: what it gave stands in
+    `data/numbers` under its label. `name` is its id on the hub, `revision` the
+    commit that has these weights ("" where none is needed).
     """
 
     name: str
@@ -83,12 +78,9 @@ KNOWN = (MINILM, MPNET)
 
 
 def label(model: str | Path | None = None) -> str:
-    """What names a model in signatures.
+    """What names a model in signatures: of a known encoder its label, whether or not it
+    is here, unless another folder stands in its place; else the label of `locate`.
 
-    model: as `locate` takes it.
-
-    Returns: of a known encoder its label, whether or not it is here, unless another
-    folder stands in its place; else the label of `locate`.
     Raises: Unavailable for another model that is not here.
     """
     known = known_encoder(model)
@@ -120,10 +112,8 @@ def known_encoder(model: str | Path | None) -> Known | None:
 
 
 def locate(model: str | Path | None = None) -> Located:
-    """Where the model lies.
-
-    model: None is the packaged MiniLM, a folder is itself, anything else an id (see
-    `placed`); a known encoder's may stand without its owner.
+    """Where the model lies: None is the packaged MiniLM, a folder is itself, anything
+    else an id (see `placed`).
 
     Returns: the label of a folder is its name and a digest of its weights; that of a
     hub model its id and commit.
@@ -146,8 +136,8 @@ def _weight_files(folder: Path) -> list[Path]:
 
 
 def placed(model: str | Path) -> str:
-    """The folder that `files.state("models")` has for a model's id (or the link to
-    one), or of weights that were fetched by name; else the id itself.
+    """The folder that `files.state("models")` has for a model's id, or of weights that
+    were fetched by name; else the id itself.
     """
     folder = files.state("models", str(model))
     if folder.is_dir():
@@ -161,8 +151,6 @@ def placed(model: str | Path) -> str:
 def _locate(model: str) -> Located | str:
     """The model, or in words why there is none: asked once, since a hub out of reach
     takes half a minute to say so.
-
-    model: a folder, or an id.
     """
     if known_encoder(model) is MINILM:
         try:
@@ -218,10 +206,8 @@ def _label_of_folder(folder: Path) -> str:
 
 
 def _hub_config(model: str, revision: str = "") -> str:
-    """The local path of the model's config.json, in a folder named by its commit;
-    fetched if it is not here.
-
-    revision: the commit; "" for the latest.
+    """The local path of the model's config.json, in a folder named by its commit ("":
+    the latest); fetched if it is not here.
     """
     from transformers.utils import cached_file
 
@@ -235,9 +221,8 @@ def _hub_config(model: str, revision: str = "") -> str:
 
 def digest(path: Path) -> str:
     """The first eight hex digits of the sha256 of a file, or of a folder's weights (of
-    all its files without any).
-
-    Of several files it is the hash of their hashes, in the order of their names.
+    all its files without any): of several the hash of their hashes, in the order of
+    their names.
     """
     paths = [path]
     if not path.is_file():
@@ -260,13 +245,8 @@ def device() -> str:
 
 
 def loading(located: Located, load: Callable[[dict[str, Any]], Any]) -> Any:
-    """What `load` gives, with the failures of a model that cannot be read as one error.
-
-    located: the model, for its revision and for the error.
-    load: loads it with the arguments that it is given: the revision, and that no code
-    of a repository is run.
-
-    Raises: Unavailable if it is no readable model.
+    """What `load` gives, called with the model's revision and that no code of a
+    repository is run. Raises: Unavailable if it is no readable model.
     """
     from transformers.utils import logging
 
@@ -286,20 +266,15 @@ def loading(located: Located, load: Callable[[dict[str, Any]], Any]) -> Any:
 
 
 def pretrained(located: Located, kind: str) -> tuple[Any, Any]:
-    """The tokenizer and the model of a class of transformers, in float32 on the device.
-
-    kind: the class, such as "AutoModel".
-
-    Raises: Unavailable.
+    """The tokenizer and the model of a class of transformers such as "AutoModel", in
+    float32 on the device. Raises: Unavailable.
     """
     import torch
     import transformers
 
     def load(settings: dict[str, Any]) -> tuple[Any, Any]:
         model = getattr(transformers, kind).from_pretrained(
-            located.path,
-            dtype=torch.float32,
-            **settings,
+            located.path, dtype=torch.float32, **settings
         )
         tokenizer = transformers.AutoTokenizer.from_pretrained(located.path, **settings)
         return tokenizer, model.eval().to(device())
@@ -319,11 +294,7 @@ class TokenEncoder:
     """
 
     def __init__(
-        self,
-        located: Located,
-        *,
-        layer: int = -1,
-        max_tokens: int | None = None,
+        self, located: Located, *, layer: int = -1, max_tokens: int | None = None
     ) -> None:
         self.tokenizer, model = pretrained(located, "AutoModel")
         if model.config.is_encoder_decoder:
@@ -349,8 +320,8 @@ class TokenEncoder:
         self.tokenizer.model_max_length = self.max_tokens
 
     def _longest_input(self) -> int:
-        """How many tokens the model takes: the smaller of the tokenizer's own limit and
-        the positions that there are; 512 where neither is known.
+        """How many tokens the model takes: the smaller of the tokenizer's limit and the
+        positions that there are; 512 where neither is known.
         """
         limits = []
         # A tokenizer without a limit names a huge number.
@@ -366,23 +337,17 @@ class TokenEncoder:
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The token ids of each text, special tokens included, cut at `max_tokens`."""
         encoded = self.tokenizer(
-            list(texts),
-            truncation=True,
-            max_length=self.max_tokens,
+            list(texts), truncation=True, max_length=self.max_tokens
         )
         return encoded["input_ids"]
 
     def vectors(
-        self,
-        ids: Sequence[Sequence[int]],
-        batch_size: int = 32,
+        self, ids: Sequence[Sequence[int]], batch_size: int = 32
     ) -> Iterator[tuple[int, Any]]:
-        """The vectors of many texts, in batches of similar length.
-
-        ids: token ids of each text, as `ids` gives them.
+        """The vectors of texts of these token ids, in batches of similar length.
 
         Yields: (position in `ids`, tensor of tokens x width on the CPU), the longest
-        texts first.
+        first.
         """
         import torch
         from torch.nn.utils.rnn import pad_sequence
@@ -393,9 +358,7 @@ class TokenEncoder:
             batch = order[start : start + batch_size]
             rows = [torch.tensor(ids[position]) for position in batch]
             tokens = pad_sequence(
-                rows,
-                batch_first=True,
-                padding_value=self.tokenizer.pad_token_id,
+                rows, batch_first=True, padding_value=self.tokenizer.pad_token_id
             )
             mask = pad_sequence(list(map(torch.ones_like, rows)), batch_first=True)
             with torch.inference_mode():

@@ -37,12 +37,11 @@ class GEval(Judge):
     overall quality, 1 best, 4 worst.
 
     method: `plain`, the score that a greedy completion states; `mean`, of 20 sampled
-    completions; `weighted`, the mean of the scale's numbers (of one digit, temperature
-    0) by the judge's probabilities where it writes the score.
+    completions; `weighted`, the mean of the scale's numbers (of one digit) by the
+    judge's probabilities where it writes the score.
     template: a `Template` or the name of one; its slots are fields of a sample.
     low, high: the template's scale, whole numbers.
-    flip: report `low + high - score`, so that a scale on which 1 is best rises with
-    quality.
+    flip: report `low + high - score`, for a scale on which 1 is best.
     common: the settings of `Judge`.
 
     Source: Liu et al. (2023), G-Eval, section 2; prompt: SemScore, appendix A.3.
@@ -90,8 +89,8 @@ class GEval(Judge):
         return self.template.render(**slots)
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The score that a completion states, or for `weighted` the mean under the
-        probabilities beside it; flipped where `flip` is set.
+        """The score that a completion states, or for `weighted` the mean; flipped where
+        `flip` is set.
         """
         reading = self.reader(sample)(completion.text)
         judgment = reading.judgment()

@@ -1,15 +1,9 @@
-"""The base of every evaluator that asks a language model: samples in, prompts out,
-completions read, scores framed.
+"""The base of every evaluator that asks a language model.
 
-`Judge` is the base class. Its way from a frame to scores: `given` makes the samples,
-`stages` yields the requests of each stage, `run` asks an engine through a store,
-`judged` reads the draws of one request with `read` (which calls the subclass's
-`parse`), and `framed` makes the frame. `plan` goes the same way without asking
-anything.
-
-`ChatFormat` says how a prompt is wrapped for a checkpoint. `combine` makes one judgment
-of several draws. `failed`, `answered` and `cut` are about completions that did not
-come, or did not come to their end.
+From a frame to scores: `given` makes the samples, `stages` yields what is asked stage
+by stage, `run` asks an engine through a store, `judged` reads the draws of one request
+with `read` (which calls the subclass's `parse`), `framed` makes the frame. `plan` goes
+the same way and asks nothing.
 """
 
 from __future__ import annotations
@@ -55,13 +49,12 @@ _FILL = re.compile(r"fill:(-?\d+(?:\.\d+)?)")
 
 @dataclass(frozen=True, slots=True)
 class ChatFormat:
-    """How a prompt reaches a checkpoint, with the system text if there is one.
+    """How a prompt reaches a checkpoint.
 
     style: `messages`: engine or server apply the checkpoint's own template. The others
     make one text, without the token that begins a text: `raw` is the prompt after the
-    system text; `llama2` and `mistral` put it in [INST] as these models take it.
-    system: the text that stands before the prompt, such as the judge's role; "" for
-    none.
+    system text; `llama2` and `mistral` put it in [INST].
+    system: the text that stands before the prompt; "" for none.
     """
 
     style: str = "messages"
@@ -69,12 +62,8 @@ class ChatFormat:
 
     @classmethod
     def named(cls, chat: str | ChatFormat) -> ChatFormat:
-        """A format by its style or by the name of a family of checkpoints.
-
-        chat: `messages`, `raw`, `llama2`, `mistral` or `prometheus-v1`; a format is
-        returned as it is.
-
-        Raises: ValueError with the names there are.
+        """The format of a style or a family of checkpoints; a format is returned as it
+        is. Raises: NotAllowed.
         """
         if isinstance(chat, ChatFormat):
             return chat
@@ -84,9 +73,7 @@ class ChatFormat:
 
     @property
     def label(self) -> str:
-        """How a signature names it: the style, `+system` where a system text is
-        sent.
-        """
+        """How a signature names it: the style, `+system` where a system text is sent."""
         return f"{self.style}+system" if self.system else self.style
 
     def text(self, prompt: str) -> str:
@@ -105,36 +92,33 @@ class ChatFormat:
             return prompt
         return f"[INST] {prompt} [/INST]"
 
-    def request(self, prompt: str, id: str = "") -> Request:
-        """What the engine is asked for this prompt.
-
-        id: names the request where it fails.
-
-        Returns: a conversation for the style `messages`, else a prompt of one text.
+    def request(self, prompt: str, id: str = "", system: str | None = None) -> Request:
+        """What the engine is asked: a conversation for `messages`, else one text; `id`
+        names it where it fails, a `system` text replaces that of the format.
         """
+        chat = self if system is None else dataclasses.replace(self, system=system)
         if self.style == "messages":
-            return Request.chat(prompt, self.system, id)
-        return Request(prompt=self.text(prompt), id=id)
+            return Request.chat(prompt, chat.system, id)
+        return Request(prompt=chat.text(prompt), id=id)
 
 
 class Judge:
     """What all LLM evaluators share. A subclass writes `render` (or `stages`) and
-    `parse`; the rest may stay.
+    `reader` (or `parse`); the rest may stay.
 
     engine: what asks the model; None where each call names one.
     store: what keeps the completions; None keeps nothing.
-    progress: what shows how far it is. `score` may be given another engine, store and
-    progress.
+    progress: what shows how far it is.
     sampling: a `Sampling`, or settings that replace some of the class's `defaults`.
     chat: a `ChatFormat`, a style or a family of checkpoints.
     missing: what draws without a number count as: drop, all or fill:NUMBER (see
     `combine`).
-    structured: True holds completions to the `form` (choices or a pattern, which vLLM
-    takes), "json" to the `schema`; False leaves them free.
+    structured: True holds completions to the `form`, "json" to the `schema`; False
+    leaves them free.
     room: tokens by which the limit of every stage is raised, for a judge that reasons
     first.
-    weigh: the score is the mean of all that the judge could have written in its place,
-    by their probabilities (see `weighing.weigh`).
+    weigh: the score is the mean of all that could stand in its place, by their
+    probabilities (see `weighing.weigh`).
 
     Raises: ValueError for a setting with a value that it cannot have.
     """
@@ -184,64 +168,57 @@ class Judge:
             self.sampling = dataclasses.replace(self.sampling, logprobs=20)
 
     def with_room(self, sampling: Sampling) -> Sampling:
-        """The sampling settings of a stage with the room for a reasoning added to its
-        limit.
-        """
+        """The sampling settings of a stage, with the room for a reasoning."""
         most = sampling.max_tokens + self.room
         return dataclasses.replace(sampling, max_tokens=most)
 
+    def greedy(
+        self, max_tokens: int, settings: Sampling | Mapping[str, Any] | None
+    ) -> Sampling:
+        """The sampling of a further stage, temperature 0 unless its settings say so."""
+        defaults = {"temperature": 0.0, "max_tokens": max_tokens}
+        return self.with_room(make_sampling(defaults, settings))
+
     @property
     def advice(self) -> str:
-        """What else a user may have to give: a sentence for the message that rows lack
-        a column; "" for none.
-        """
+        """A sentence for the message that rows lack a column; "" for none."""
         return ""
 
     def render(self, sample: Sample) -> str:
-        """The prompt of one sample, with its texts filled in."""
+        """The prompt of one sample."""
         raise NotImplementedError(f"{type(self).__name__} has no render()")
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """What one completion says about the sample. Never raises on any text.
+        """What one completion says about the sample: a number, or a status and reason;
+        by default what the `reader` reads. Never raises on any text.
 
-        completion: its text is the answer, without a reasoning and without an
-        unfinished end (see `answered`).
-        sample: what was judged; None where the reading does not depend on it.
-
-        Returns: a judgment with a number, or with the status and reason why there is
-        none.
+        completion: without a reasoning and an unfinished end (see `answered`).
+        sample: None where the reading does not depend on it.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no parse()")
+        read = self.reader(sample)
+        if read is None:
+            raise NotImplementedError(f"{type(self).__name__} has no parse()")
+        return read(completion.text).judgment()
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed] | None:
-        """The parser that reads the judge's score in a text about the sample, with its
-        settings.
-
-        None where no single text states a score. `weigh` asks it for the place of the
-        verdict.
+        """The parser that reads the score in a text, with its settings; None where no
+        single text states one.
         """
         return None
 
     def list_reader(self, stage: str) -> Callable[[Completion], bool] | None:
         """What says whether a completion of a stage that lists something can be used;
         None for other stages.
-
-        stage: the name of the stage, such as "aspects".
         """
         return None
 
     def request(self, sample: Sample) -> Request:
-        """What is asked for one sample; its completions are draws of the same
-        judgment.
-        """
+        """What is asked for one sample; its completions are draws of one judgment."""
         return self.chat.request(self.render(sample), sample.id)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
-        """What is asked, stage by stage, and in the end one judgment a sample, in their
-        order.
-
-        A generator: it yields each `Stage` and is sent the answers, a list of draws for
-        each request. This one has a single stage `score`, with one request a sample.
+        """What is asked, and in the end one judgment a sample: a generator that yields
+        each `Stage` and is sent a list of draws a request.
         """
         requests = [self.request(sample) for sample in samples]
         sampling = self.shaped()
@@ -249,13 +226,9 @@ class Judge:
         return list(map(self.judged, answers, samples))
 
     def form(self, stage: str = "score") -> Mapping[str, Any]:
-        """What `structured=True` holds a completion to.
-
-        stage: the name of the stage.
-
-        Returns: settings of `Sampling`: {"choice": choices}, {"regex": ...} or
-        {"json_schema": ...}.
-        Raises: ValueError where the evaluator names no form for the stage.
+        """What `structured=True` holds a stage's completions to, as settings of
+        `Sampling` (choice, regex or json_schema). Raises: ValueError where there is
+        none.
         """
         if self.choices:
             return {"choice": self.choices}
@@ -265,20 +238,14 @@ class Judge:
         )
 
     def verdicts(self, sample: Sample | None = None) -> Mapping[str, float]:
-        """The verdicts that a completion may state, each one token, and their scores,
-        such as {"1": 1.0, "2": 2.0}.
-
-        Empty where a verdict is more than a token: then nothing can be weighed.
+        """The verdicts of one token each, and their scores; empty where nothing can be
+        weighed.
         """
         return {name: float(name) for name in self.choices if name.isdigit()}
 
     def check_weighing(self, what: str = "weigh") -> None:
-        """Pass where scores can be weighted by probabilities.
-
-        what: the setting that asks for it, for the error.
-
-        Raises: ValueError where the verdicts are no single tokens, the sampling is not
-        greedy, or no log-probabilities are asked for.
+        """Pass where scores can be weighted by probabilities; `what` is the setting
+        that asks for it. Raises: ValueError.
         """
         verdicts = self.verdicts()
         if not verdicts:
@@ -299,10 +266,7 @@ class Judge:
     def _weighted(
         self, completion: Completion, stated: Judgment, sample: Sample | None
     ) -> Judgment:
-        """The judgment weighted by the probabilities at the place that was read.
-
-        stated: the judgment as the text states it; returned where it is no number.
-        """
+        """The judgment weighted at the place that was read."""
         read = self.reader(sample)
         if read is None or stated.status is not Status.OK:
             return stated
@@ -310,12 +274,8 @@ class Judge:
         return weigh(completion, stated, place, self.verdicts(sample))
 
     def schema(self, stage: str = "score") -> Mapping[str, Any]:
-        """The JSON schema to which `structured="json"` holds a completion; the parsers
-        read what it gives.
-
-        stage: the name of the stage.
-
-        Raises: ValueError where the evaluator has none for the stage.
+        """The JSON schema to which `structured="json"` holds a stage's completions.
+        Raises: ValueError where there is none.
         """
         if self.choices and all(name.isdigit() for name in self.choices):
             return schemas.a_score(self.choices)
@@ -325,8 +285,8 @@ class Judge:
         )
 
     def _forms(self) -> str | None:
-        """What completions are held to, for the signature: the kinds of forms and a
-        hash of them; None where they are free.
+        """For the signature: the kinds of forms and a hash of them; None where
+        completions are free.
         """
         if not self.structured:
             return None
@@ -340,32 +300,24 @@ class Judge:
         return f"{'+'.join(kinds)}-{short_hash(canonical(forms))}"
 
     def settings(self) -> Mapping[str, Any]:
-        """What a signature says of this evaluator beyond the judge, such as {"mode":
-        "absolute", "rubric": True}; None leaves an entry out.
-        """
+        """What the signature says beyond the judge; None leaves an entry out."""
         return {}
 
     def templates(self) -> Sequence[Template]:
-        """The prompts that a score depends on, for their hashes in the signature."""
+        """The prompts that a score depends on."""
         return (self.template,) if self.template else ()
 
     def for_engine(self, engine: Engine | None = None) -> Self:
-        """This evaluator as it asks an engine (by default its own).
-
-        Another evaluator where it adapts to the checkpoint, as `Prometheus` does with
-        `chat`.
+        """This evaluator as it asks an engine (by default its own); another one where
+        it adapts to the checkpoint.
         """
         return self
 
     def shaped(
-        self,
-        stage: str = "score",
-        sampling: Sampling | None = None,
+        self, stage: str = "score", sampling: Sampling | None = None
     ) -> Sampling:
-        """The sampling settings of a stage, with its form where `structured` is set.
-
-        stage: the name of the stage.
-        sampling: settings of that stage; None for the evaluator's.
+        """The sampling settings of a stage (None: the evaluator's), with its form where
+        `structured` is set.
         """
         if sampling is None:
             sampling = self.sampling
@@ -379,9 +331,9 @@ class Judge:
         """`parse` of what is finished in the answer, never of its reasoning; weighted
         where `weigh` is set.
 
-        Returns: FAILED where there is no completion, TRUNCATED where it was cut and
-        gives nothing, EMPTY where it is reasoning alone, UNPARSED where JSON was asked
-        for and is not whole; else what `parse` says, with the detail `cut` where the
+        Returns: FAILED without a completion, TRUNCATED where it was cut and gives
+        nothing, EMPTY where it is reasoning alone, UNPARSED where JSON was asked for
+        and is not whole; else what `parse` says, with the detail `cut` where the
         completion ended at the token limit.
         """
         missing = failed(completion)
@@ -403,23 +355,15 @@ class Judge:
         return cut(answer, judgment)
 
     def judged(
-        self,
-        draws: Sequence[Completion],
-        sample: Sample | None = None,
+        self, draws: Sequence[Completion], sample: Sample | None = None
     ) -> Judgment:
-        """One judgment from its draws: the mean of what each says, by the missing
-        policy.
-
-        draws: all completions of one request.
-        """
+        """One judgment from all draws of one request, by the missing policy."""
         judgments = [self.read(completion, sample) for completion in draws]
         return combine(judgments, self.missing)
 
     def given(self, data: Any) -> list[Sample]:
-        """The samples of a frame, one a row, or a list of them, checked for the texts
-        that the prompt needs.
-
-        Raises: ValueError where a needed text is missing, or scores cannot be weighted.
+        """The samples of a frame, one a row, or a list of samples, checked. Raises:
+        ValueError where a needed text is missing, or scores cannot be weighted.
         """
         if self.weigh:
             self.check_weighing()
@@ -432,12 +376,9 @@ class Judge:
         store: Store | None = None,
         progress: Any = None,
     ) -> T:
-        """What the stages give in the end, asked of an engine.
-
-        stages: a generator such as `stages(samples)`.
-        engine, store, progress: in place of the evaluator's own; None for those.
-
-        Raises: ValueError without an engine.
+        """The result of such a generator as `stages`, asked of an engine; engine, store
+        and progress replace the evaluator's own. Raises: ValueError without an
+        engine.
         """
         engine = engine or self.engine
         if engine is None:
@@ -456,13 +397,8 @@ class Judge:
         store: Store | None = None,
         progress: Any = None,
     ) -> list[Judgment]:
-        """One judgment a row or sample, in their order.
-
-        data: a frame, or a list of samples.
-        engine, store, progress: in place of the evaluator's own; None for those.
-
-        Raises: ValueError without an engine, or for a frame without what the prompt
-        needs.
+        """One judgment a row of a frame or sample of a list, in their order; arguments
+        and errors as for `run` and `given`.
         """
         stages = self.for_engine(engine).stages(self.given(data))
         return self.run(stages, engine, store, progress)
@@ -478,11 +414,8 @@ class Judge:
         """`value, status, reason, details` for each row of a frame, or each of a list
         of samples (index: their ids).
 
-        data, engine, store, progress: as for `judge`.
-
-        Returns: a frame with the index of `data`; `details` is a mapping a row; `attrs`
-        hold the signature and the counts.
-        Raises: as `judge`.
+        Arguments and errors are those of `judge`. `attrs` hold the signature and the
+        counts.
         """
         if isinstance(data, pd.DataFrame):
             index = data.index
@@ -499,11 +432,10 @@ class Judge:
     ) -> pd.DataFrame:
         """The score frame of judgments, with their details.
 
-        index: the rows' labels, as many as there are judgments.
-        engine: the one that was asked, for the signature; None for the evaluator's.
+        engine: the one that was asked, for the signature.
 
         Returns: as `score`; `attrs["details"]` counts `n`, `n_ok`, `coverage` (their
-        share, None for no rows), and the judgments of each other status.
+        share, None for no rows), and each other status.
         """
         tally = Counter(judgment.status.value for judgment in judgments)
         n = len(judgments)
@@ -514,17 +446,12 @@ class Judge:
         return frame.assign(details=[dict(judgment.details) for judgment in judgments])
 
     def plan(
-        self,
-        data: Any,
-        engine: Engine | None = None,
-        store: Store | None = None,
+        self, data: Any, engine: Engine | None = None, store: Store | None = None
     ) -> list[Stage]:
-        """The stages that `score` would ask, none of them asked.
+        """The stages that `score` would ask, none of them asked; those that rest on
+        answers to come are not `exact`.
 
-        engine, store: as for `score`; what the store has already is looked up there.
-
-        Returns: the stages in their order; those that rest on answers to come are not
-        `exact`.
+        store: what it has already is looked up there.
         """
         stages = self.for_engine(engine).stages(self.given(data))
         if store is None:
@@ -532,10 +459,8 @@ class Judge:
         return staged.plan(stages, engine or self.engine, store)
 
     def signature(self, engine: Engine | None = None) -> str:
-        """Everything that determines a score but the texts: prompt, parser, engine,
-        model, sampling, policies.
-
-        engine: the one that is asked; None for the evaluator's.
+        """Everything that determines a score but the texts; `engine` is the one that is
+        asked, None for the evaluator's.
         """
         engine = engine or self.engine
         bound = self.for_engine(engine)
@@ -572,11 +497,11 @@ def failed(completion: Completion) -> Judgment | None:
 
 def answered(completion: Completion, lists: bool = False) -> Completion:
     """The completion with what can be read as its text: the answer after a reasoning,
-    and of an answer that was cut at the token limit what is finished.
+    and of one cut at the token limit what is finished.
 
     lists: the answer is a list, which ends with a whole item; else it loses its last
-    word, which may be half of one. The bare number of a judge that may write one or two
-    tokens is finished, and so is an object in JSON.
+    word. The bare number of a judge that may write one or two tokens is finished, and
+    so is an object in JSON.
     """
     completion = apart(completion)
     if completion.finish_reason != "length":
@@ -591,10 +516,8 @@ def answered(completion: Completion, lists: bool = False) -> Completion:
 
 
 def _of_cut(judgment: Judgment) -> Judgment:
-    """The judgment of a cut text, marked as such by the detail `cut`.
-
-    A number that nothing but its form ("3/5") presents is none: a text that goes on
-    gives its score in other words.
+    """The judgment of a cut text, with the detail `cut`. A number that only its form
+    ("3/5") presents is none: the text goes on.
     """
     details = {**judgment.details, "cut": True}
     if judgment.status is Status.OK and details.get("rule") == "form":
@@ -604,10 +527,8 @@ def _of_cut(judgment: Judgment) -> Judgment:
 
 
 def cut(completion: Completion, judgment: Judgment) -> Judgment:
-    """The judgment; TRUNCATED where its completion was cut at the token limit and gives
-    nothing.
-
-    Only UNPARSED and EMPTY become TRUNCATED: a refusal or a number that was read stays.
+    """The judgment; TRUNCATED where its completion was cut at the token limit and gave
+    nothing. A refusal or a number that was read stays.
     """
     gives_nothing = judgment.status in (Status.UNPARSED, Status.EMPTY)
     if gives_nothing and completion.finish_reason == "length":
@@ -621,23 +542,17 @@ def cut(completion: Completion, judgment: Judgment) -> Judgment:
 def combine(judgments: Sequence[Judgment], missing: str = "drop") -> Judgment:
     """The mean of the draws of one judgment; a single draw stays what it is.
 
-    judgments: one for each draw.
     missing: what becomes of draws without a number. drop: the mean of the others. all:
     one makes the judgment missing. fill:X: one whose text gave no number counts as X;
     draws that the engine could not produce are dropped.
 
-    Returns: details are those of a single draw, or of several draws `values`,
-    `statuses` and `draws`; in both cases with `n` draws, `n_missing` of them without a
-    number. The reason of a mean over fewer draws says how many; without any number,
-    status and reason are the most frequent ones.
+    Returns: details are those of a single draw, or of several `values`, `statuses` and
+    `draws`; in both cases with `n` draws, `n_missing` of them without a number. Without
+    any number, status and reason are the most frequent ones.
     """
     if not judgments:
-        return Judgment.missing(
-            Status.FAILED,
-            "no completion came back",
-            n=0,
-            n_missing=0,
-        )
+        reason = "no completion came back"
+        return Judgment.missing(Status.FAILED, reason, n=0, n_missing=0)
     values = [j.value for j in judgments if j.status is Status.OK]
     without = [j for j in judgments if j.status is not Status.OK]
     counts = {"n": len(judgments), "n_missing": len(without)}
@@ -670,11 +585,8 @@ def combine(judgments: Sequence[Judgment], missing: str = "drop") -> Judgment:
 
 
 def most_frequent(missing: Sequence[Judgment]) -> tuple[Status, str]:
-    """The most frequent status of judgments without a number, and the first reason
-    given for it.
-
-    missing: at least one judgment; of equally frequent statuses the one that comes
-    first counts.
+    """The most frequent status of judgments without a number (the first of equals), and
+    the first reason given for it.
     """
     statuses = [judgment.status for judgment in missing]
     [(status, _)] = Counter(statuses).most_common(1)
@@ -684,14 +596,8 @@ def most_frequent(missing: Sequence[Judgment]) -> tuple[Status, str]:
 def make_sampling(
     defaults: Mapping[str, Any], settings: Sampling | Mapping[str, Any] | None
 ) -> Sampling:
-    """An evaluator's sampling settings, with those of the caller in place of some or
-    all.
-
-    defaults: the evaluator's, by name.
-    settings: a whole `Sampling`, which counts alone; or some of its fields; None for
-    none.
-
-    Raises: ValueError for a name that `Sampling` does not have, with those it has.
+    """An evaluator's sampling: its defaults, with some replaced, or a whole `Sampling`.
+    Raises: ValueError for an unknown name.
     """
     if isinstance(settings, Sampling):
         return settings
@@ -707,19 +613,13 @@ def make_sampling(
 
 
 def short_hash(text: str) -> str:
-    """The first 8 hexadecimal digits of a text's hash, for signatures."""
+    """The first 8 hexadecimal digits of a text's hash."""
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def numbers(low: int, high: int) -> tuple[str, ...]:
-    """The scores of a scale of whole numbers, as they are written.
-
-    Raises: ValueError for ends that are no whole numbers, or where low is not below
-    high.
-
-    Example:
-    >>> numbers(1, 4)
-    ('1', '2', '3', '4')
+    """The scores of a scale of whole numbers, as they are written: ("1", "2", ...).
+    Raises: ValueError unless low < high are whole.
     """
     if not (isinstance(low, int) and isinstance(high, int) and low < high):
         raise ValueError(

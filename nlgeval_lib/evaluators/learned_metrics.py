@@ -1,10 +1,9 @@
 """BARTScore and GPTScore (how likely is an output?), UniEval, SteamSHP, COMET and
 BLEURT: what a trained model says of it.
 
-`BartScore` and `GPTScore` share `_Likelihood`, which loads a model and takes mean
-log-likelihoods. `UniEval` and `SteamSHP` ask a T5 model a question and read the first
-token that it would write. `Comet` and `Bleurt` need packages that this library does not
-install.
+`_Likelihood` takes mean log-likelihoods; `_Question` asks a T5 model and reads the
+first token that it would write. `Comet` and `Bleurt` need packages that this library
+does not install.
 """
 
 from __future__ import annotations
@@ -31,10 +30,9 @@ PROMPT = "{{task}} {{quality}}\n\n{{source}}\n\nText:\n"
 
 
 class _Likelihood(Metric):
-    """A metric of mean log-likelihoods of tokens by a model, which is loaded in float32
-    when needed.
+    """A metric of mean log-likelihoods of tokens by a model (a folder or a hub id),
+    which is loaded in float32 when needed.
 
-    model: a folder or a hub id.
     batch_size: how many texts the model reads at a time.
     common: the settings of the base class.
     """
@@ -61,9 +59,7 @@ class _Likelihood(Metric):
         located = encoders.locate(self.model)
         try:
             return TransformersEngine(
-                located.path,
-                revision=located.revision,
-                dtype="float32",
+                located.path, revision=located.revision, dtype="float32"
             )
         except EngineError as error:
             raise Unavailable(str(error)) from error
@@ -77,9 +73,7 @@ class _Likelihood(Metric):
         """
         contexts, texts = map(list, zip(*pairs, strict=True))
         likelihoods = self._loaded.loglikelihood(
-            contexts,
-            texts,
-            batch_size=self.batch_size,
+            contexts, texts, batch_size=self.batch_size
         )
         return [
             _finite(likelihood.mean, likelihood.reason) for likelihood in likelihoods
@@ -106,24 +100,19 @@ class BartScore(PairMetric, _Likelihood):
     def __init__(self, model: str, *, direction: str = "f", **common: Any) -> None:
         super().__init__(model=model, **common)
         self.direction = choose(
-            "direction",
-            direction,
-            ("f", "precision", "recall", "source"),
+            "direction", direction, ("f", "precision", "recall", "source")
         )
 
     def settings(self) -> dict[str, Any]:
         return {"direction": self.direction, **super().settings()}
 
     def reference_columns(self) -> tuple[str, ...]:
-        """The column `source` for that direction, else the references."""
         if self.direction == "source":
             return ("source",)
         return super().reference_columns()
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        """The likelihoods of each (output, reference) pair in the direction that was
-        chosen.
-        """
+        """The likelihoods of each pair in the direction that was chosen."""
         if self.direction == "recall":
             return self.means(items)
         # `means` takes (context, text): an item as it is gives the recall.
@@ -190,11 +179,7 @@ class GPTScore(_Likelihood):
         self.both = both
 
     def rules(self) -> dict[str, Any]:
-        """The prompt by its hash, and whether both directions count."""
-        rules = {"prompt": self.prompt.sha}
-        if self.both:
-            rules["direction"] = "both"
-        return rules
+        return {"prompt": self.prompt.sha, "direction": "both" if self.both else None}
 
     def items(self, sample: Sample) -> list[Item]:
         """The (prompt, output) of a sample; with `both` also the other direction."""
@@ -212,16 +197,74 @@ class GPTScore(_Likelihood):
         return self.means(items)
 
 
-class UniEval(Metric):
+class _Question(Metric):
+    """A metric that asks a T5 model, and reads the first token of each answer.
+
+    model: a folder or a hub id.
+    max_tokens: inputs are cut there.
+    batch_size: how many questions are asked at a time.
+    common: `cache` of the base class.
+    """
+
+    chunk = 250
+    parallel = False
+
+    def __init__(
+        self, model: str | Path, *, max_tokens: int, batch_size: int = 8, **common: Any
+    ) -> None:
+        super().__init__(**common)
+        self.model = model
+        self.max_tokens = max_tokens
+        self.batch_size = batch_size
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "model": encoders.locate(self.model).label,
+            "max_tokens": self.max_tokens,
+            "transformers": version("transformers"),
+        }
+
+    @functools.cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        """Tokenizer and model. Raises: Unavailable."""
+        return encoders.pretrained(encoders.locate(self.model), "AutoModelForSeq2SeqLM")
+
+    def question(self, item: Item) -> str:
+        """What the model is asked about an item."""
+        return item[0]
+
+    def probability(self, logits: Any, tokenizer: Any) -> Any:
+        """The values of a batch, from the logits `[question, token]`."""
+        raise NotImplementedError(f"{type(self).__name__} has no probability()")
+
+    def compute(self, items: Sequence[Item]) -> list[Found]:
+        """The value of each item, by the first token of the answer to its question."""
+        import torch
+
+        tokenizer, model = self._loaded
+        values: list[Found] = []
+        for start in range(0, len(items), self.batch_size):
+            texts = list(map(self.question, items[start : start + self.batch_size]))
+            cut: Any = {"max_length": self.max_tokens, "truncation": True}
+            encoded = tokenizer(texts, padding=True, return_tensors="pt", **cut)
+            begin = torch.full((len(texts), 1), model.config.decoder_start_token_id)
+            with torch.inference_mode():
+                output = model(
+                    **encoded.to(model.device), decoder_input_ids=begin.to(model.device)
+                )
+            probabilities = self.probability(output.logits[:, 0], tokenizer)
+            values += [(probability,) for probability in probabilities.tolist()]
+        return values
+
+
+class UniEval(_Question):
     """UniEval: the probability of Yes against No to a question about the output, 0 to
     1, by the published T5 models.
 
     task: summarization, dialogue, ... (those of the released evaluator).
     aspect: one of the task's, such as coherence.
     model: None is the task's checkpoint; a folder or a hub id.
-    max_tokens: inputs are cut there.
-    batch_size: how many questions are asked at a time.
-    common: `cache` of the base class.
+    common: as for `_Question`.
 
     Consistency and fluency of a summary are means over its sentences, engagingness of a
     response is a sum over them, which may be above 1.
@@ -231,8 +274,6 @@ class UniEval(Metric):
     """
 
     name = "unieval"
-    chunk = 250
-    parallel = False
 
     def __init__(
         self,
@@ -241,32 +282,22 @@ class UniEval(Metric):
         *,
         model: str | Path | None = None,
         max_tokens: int = 1024,
-        batch_size: int = 8,
         **common: Any,
     ) -> None:
-        super().__init__(**common)
         tasks = prompts.load_definitions("unieval")["tasks"]
         self.task = choose("task", task, tasks)
         aspects = tasks[task]["aspects"]
         self.aspect = choose("aspect", aspect, aspects)
         self.asked = aspects[aspect]
-        self.model = model if model is not None else tasks[task]["checkpoint"]
-        self.max_tokens = max_tokens
-        self.batch_size = batch_size
+        if model is None:
+            model = tasks[task]["checkpoint"]
+        super().__init__(model, max_tokens=max_tokens, **common)
         self.needs = list(self.asked["shown"])
         # Where each sentence is asked about: what their values become, "mean" or "sum".
         self.sentences = self.asked.get("sentences")
         self.join = math.fsum if self.sentences == "sum" else statistics.fmean
 
-    def settings(self) -> dict[str, Any]:
-        return {
-            "model": encoders.locate(self.model).label,
-            "max_tokens": self.max_tokens,
-            "transformers": version("transformers"),
-        }
-
     def rules(self) -> dict[str, Any]:
-        """Task, aspect, and whether sentences are asked about one by one."""
         return {
             "task": self.task,
             "aspect": self.aspect,
@@ -290,62 +321,20 @@ class UniEval(Metric):
             items.append((" </s> ".join([question, output, *blocks]),))
         return items
 
-    @functools.cached_property
-    def _loaded(self) -> tuple[Any, Any]:
-        """Tokenizer and model. Raises: Unavailable."""
-        return encoders.pretrained(encoders.locate(self.model), "AutoModelForSeq2SeqLM")
-
-    def compute(self, items: Sequence[Item]) -> list[Found]:
-        """p(Yes) / (p(Yes) + p(No)) as the first token of each answer."""
-        import torch
-
-        tokenizer, model = self._loaded
+    def probability(self, logits: Any, tokenizer: Any) -> Any:
         yes = tokenizer("Yes")["input_ids"][0]
         no = tokenizer("No")["input_ids"][0]
-        values: list[Found] = []
-        for start in range(0, len(items), self.batch_size):
-            texts = [text for (text,) in items[start : start + self.batch_size]]
-            logits = _first_step(tokenizer, model, texts, self.max_tokens)
-            # The same as p(Yes) / (p(Yes) + p(No)) of the softmax.
-            probabilities = torch.sigmoid(logits[:, yes] - logits[:, no])
-            for probability in probabilities.tolist():
-                values.append((probability,))
-        return values
+        # The same as p(Yes) / (p(Yes) + p(No)) of the softmax.
+        return (logits[:, yes] - logits[:, no]).sigmoid()
 
 
-def _first_step(
-    tokenizer: Any, model: Any, texts: Sequence[str], max_tokens: int
-) -> Any:
-    """The logits of a sequence-to-sequence model's first token, `[text, token]`.
-
-    max_tokens: longer texts lose their end.
-    """
-    import torch
-
-    encoded = tokenizer(
-        list(texts),
-        max_length=max_tokens,
-        truncation=True,
-        padding=True,
-        return_tensors="pt",
-    )
-    begin = torch.full((len(texts), 1), model.config.decoder_start_token_id)
-    with torch.inference_mode():
-        output = model(
-            **encoded.to(model.device),
-            decoder_input_ids=begin.to(model.device),
-        )
-    return output.logits[:, 0]
-
-
-class SteamSHP(Metric):
+class SteamSHP(_Question):
     """SteamSHP: how likely people find the output a good answer to the instruction, 0
     to 1.
 
     model: a folder or a hub id.
     max_tokens: a post that is too long for it loses its end.
-    batch_size: how many questions are asked at a time.
-    common: `cache` of the base class.
+    common: as for `_Question`.
 
     The model reads a post and two responses, and writes which is better, A or B. As its
     card says for a single response, the output is A, and B is a full stop; the value is
@@ -356,8 +345,6 @@ class SteamSHP(Metric):
     """
 
     name = "steamshp"
-    chunk = 250
-    parallel = False
     needs = ("instruction",)
 
     def __init__(
@@ -365,20 +352,9 @@ class SteamSHP(Metric):
         model: str | Path = "stanfordnlp/SteamSHP-flan-t5-xl",
         *,
         max_tokens: int = 512,
-        batch_size: int = 8,
         **common: Any,
     ) -> None:
-        super().__init__(**common)
-        self.model = model
-        self.max_tokens = max_tokens
-        self.batch_size = batch_size
-
-    def settings(self) -> dict[str, Any]:
-        return {
-            "model": encoders.locate(self.model).label,
-            "max_tokens": self.max_tokens,
-            "transformers": version("transformers"),
-        }
+        super().__init__(model, max_tokens=max_tokens, **common)
 
     def items(self, sample: Sample) -> list[Item]:
         """(post, response) of a sample, each in one line."""
@@ -387,29 +363,10 @@ class SteamSHP(Metric):
         post = " ".join(sample.instruction.splitlines())
         return [(post, " ".join(sample.output.splitlines()))]
 
-    @functools.cached_property
-    def _loaded(self) -> tuple[Any, Any]:
-        """Tokenizer and model. Raises: Unavailable."""
-        return encoders.pretrained(encoders.locate(self.model), "AutoModelForSeq2SeqLM")
-
-    def compute(self, items: Sequence[Item]) -> list[Found]:
-        """The probability of "A" as the first token of each answer."""
-        tokenizer, model = self._loaded
-        better = tokenizer("A")["input_ids"][0]
-        values: list[Found] = []
-        for start in range(0, len(items), self.batch_size):
-            texts = []
-            for post, response in items[start : start + self.batch_size]:
-                texts.append(self._question(tokenizer, post, response))
-            logits = _first_step(tokenizer, model, texts, self.max_tokens)
-            for probability in logits.softmax(-1)[:, better].tolist():
-                values.append((probability,))
-        return values
-
-    def _question(self, tokenizer: Any, post: str, response: str) -> str:
-        """What the model is asked about a response; the post is cut to the room that
-        the rest leaves.
-        """
+    def question(self, item: Item) -> str:
+        """Which response is better? The post is cut to the room that the rest leaves."""
+        post, response = item
+        tokenizer, _ = self._loaded
         question = (
             f"\n\n RESPONSE A: {response}\n\n RESPONSE B: .\n\n "
             "Which response is better? RESPONSE"
@@ -420,6 +377,9 @@ class SteamSHP(Metric):
         if len(ids) > room:
             post = tokenizer.decode(ids[: max(0, room)])
         return f"POST: {post}{question}"
+
+    def probability(self, logits: Any, tokenizer: Any) -> Any:
+        return logits.softmax(-1)[:, tokenizer("A")["input_ids"][0]]
 
 
 def _sentences(text: str) -> list[str]:
@@ -487,9 +447,7 @@ class Comet(Metric):
         return load_from_checkpoint(str(self.model))
 
     def items(self, sample: Sample) -> list[Item]:
-        """(output, source) of a sample, with its first reference where the model reads
-        one.
-        """
+        """(output, source), and the first reference where the model reads one."""
         if not sample.output.strip():
             return []
         references = sample.references[: len(self.needs) - 1]
@@ -522,11 +480,7 @@ class Bleurt(PairMetric):
     parallel = False
 
     def __init__(
-        self,
-        model: str | Path = "BLEURT-20",
-        *,
-        batch_size: int = 16,
-        **common: Any,
+        self, model: str | Path = "BLEURT-20", *, batch_size: int = 16, **common: Any
     ) -> None:
         super().__init__(**common)
         self.model = Path(encoders.placed(model))
@@ -555,9 +509,7 @@ class Bleurt(PairMetric):
     def compute(self, items: Sequence[Item]) -> list[Found]:
         outputs, references = map(list, zip(*items, strict=True))
         scores = self._loaded.score(
-            references=references,
-            candidates=outputs,
-            batch_size=self.batch_size,
+            references=references, candidates=outputs, batch_size=self.batch_size
         )
         return list(map(_finite, scores))
 
@@ -565,7 +517,6 @@ class Bleurt(PairMetric):
 def _checkpoint_label(checkpoint: Path, needed: Path, advice: str) -> str:
     """The label of a checkpoint for signatures: its name and a digest.
 
-    checkpoint: the file or folder.
     needed: the file that must be there.
     advice: how to get it, for the error.
 
@@ -577,9 +528,8 @@ def _checkpoint_label(checkpoint: Path, needed: Path, advice: str) -> str:
 
 
 def _finite(value: float, reason: str = "") -> Found:
-    """A value as an item's only part; a judgment that the model gave no finite one.
-
-    reason: why there is none, where the model says so.
+    """A value as an item's only part; a judgment (with the model's reason) where it is
+    not finite.
     """
     value = float(value)
     if math.isfinite(value):

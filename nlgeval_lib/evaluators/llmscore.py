@@ -1,9 +1,7 @@
 """LLMScore: one prompt, one score for one aspect, also after a chain of thought; and
 the tasks that can be rated.
 
-A `RatingTask` has the words of a task's prompts, its scale and its `Aspect`s.
-`LLMScore` is the baseline of the CoAScore paper, `LLMScoreCoT` the same with a chain of
-thought; `CoAScore` builds on the first.
+`LLMScore` is the baseline of the CoAScore paper; `CoAScore` builds on it.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from nlgeval_lib.names import plain
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
-from nlgeval_lib.records import Completion, Judgment, Sample
+from nlgeval_lib.records import Sample
 
 # Task -> input -> the field of a sample that holds it, where it has another name: data
 # sets keep a dialogue as source, and the fact it is about as context.
@@ -55,8 +53,8 @@ class Aspect:
 
     @property
     def words(self) -> dict[str, str]:
-        """The variables of the prompts that name it: `aspect_name`, `aspect` and
-        `aspect_definition`; inside a sentence it is in small letters.
+        """The variables of the prompts that name it; inside a sentence it is in small
+        letters.
         """
         return {
             "aspect_name": self.name,
@@ -93,8 +91,7 @@ class RatingTask:
         high: int | None = None,
         targets: Mapping[str, str] | None = None,
     ) -> RatingTask:
-        """The task of a name: dialogue, summary, story, data_to_text, translation, or
-        general for anything else.
+        """The task of a name.
 
         low, high: replace the ends of the scale; None keeps the task's.
         targets: aspects to add: {name: definition}.
@@ -122,12 +119,9 @@ class RatingTask:
         )
 
     def target(self, aspect: str) -> Aspect:
-        """The aspect to rate, by key, name or a data set's name for it; without one the
-        overall quality.
-
-        aspect: compared by letters and digits alone, such as "Context" or "context".
-
-        Raises: ValueError naming the aspects that the task has.
+        """The aspect to rate, by key, name or a data set's name for it (letters and
+        digits count); without one the overall quality. Raises: ValueError naming
+        those there are.
         """
         name = plain(aspect) or "overall"
         for key, target in self.targets.items():
@@ -143,14 +137,10 @@ class RatingTask:
         )
 
     def words(
-        self,
-        sample: Sample,
-        target: Aspect | None = None,
+        self, sample: Sample, target: Aspect | None = None
     ) -> dict[str, str | int]:
         """The variables of the prompts that ask for scores of a sample: Table 10, with
-        a target Tables 8 and 11.
-
-        target: the aspect to rate, None in the prompt for many aspects.
+        a target to rate Tables 8 and 11.
         """
         blocks = []
         for label, field in self.inputs.items():
@@ -214,16 +204,8 @@ class LLMScore(Judge):
         target = self.task.target(sample.aspect)
         return self.template.render(**self.task.words(sample, target))
 
-    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The score that the completion gives; one labelled with another aspect than
-        the sample's is not taken.
-        """
-        return self.reader(sample)(completion.text).judgment()
-
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """The parser `rating` with the task's scale and the name of the sample's
-        aspect.
-        """
+        """`rating` with the task's scale and the name of the sample's aspect."""
         label = None if sample is None else self.task.target(sample.aspect).name
         low = self.task.low
         high = self.task.high
@@ -235,8 +217,6 @@ class LLMScore(Judge):
 
 class LLMScoreCoT(LLMScore):
     """LLMScore that is asked to think step by step and to end with the score.
-
-    Its settings are those of `LLMScore`.
 
     Source: CoAScore, section 4.2 (the trigger sentence); how the score is asked for is
     ours.

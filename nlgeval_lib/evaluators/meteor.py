@@ -1,8 +1,5 @@
 """METEOR by nltk as it is and as it was, with WordNet 3.0's synonyms from the file that
 `tools/wordnet.py` makes.
-
-`Meteor` is the metric. It calls nltk's function, or `rematching_meteor_score`, which
-counts as nltk did up to 3.6.2. `Synonyms` stands in for nltk's WordNet.
 """
 
 from __future__ import annotations
@@ -35,11 +32,7 @@ ENDINGS = {
 
 # nltk's defaults: alpha weighs precision against recall; beta (an exponent) and gamma
 # are those of the penalty for broken order.
-WEIGHTS = {
-    "alpha": 0.9,
-    "beta": 3.0,
-    "gamma": 0.5,
-}
+WEIGHTS = {"alpha": 0.9, "beta": 3.0, "gamma": 0.5}
 
 
 class Meteor(PairMetric):
@@ -71,7 +64,6 @@ class Meteor(PairMetric):
         self.tokenize = choose("tokenize", tokenize, ("word", "blank"))
 
     def settings(self) -> dict[str, Any]:
-        """WordNet, tokenizer, weights, and the version of nltk."""
         return {
             "wordnet": label() if self.synonyms else "none",
             "tok": self.tokenize,
@@ -128,13 +120,7 @@ def rematching_meteor_score(
     gamma: float = 0.5,
 ) -> float:
     """METEOR of nltk up to 3.6.2, 0 to above 1: what was matched by its stem can be
-    matched by WordNet a second time.
-
-    references: a list with the words of one reference.
-    hypothesis: the words of the output.
-    stemmer: has `stem(word)`.
-    wordnet: has `synsets(word)`, as nltk's.
-    gamma: the largest share that broken order takes off.
+    matched by WordNet a second time. Called as nltk's, with one reference.
 
     With P and R, the matched shares of the output's and the reference's words, it is
 
@@ -170,32 +156,25 @@ def rematching_meteor_score(
 
 
 def _chunks(matched: Sequence[tuple[int, int]]) -> int:
-    """How many runs of matches stand side by side in both texts.
-
-    matched: (position in the output, in the reference), sorted; at least one.
+    """How many runs of matches, sorted (position in the output, in the reference),
+    stand side by side in both texts.
     """
-    chunks = 1
-    for (word, target), (next_word, next_target) in pairwise(matched):
-        steps = (next_word - word, next_target - target)
-        if steps != (1, 1):
-            chunks += 1
-    return chunks
+    return 1 + sum(
+        (next_word - word, next_target - target) != (1, 1)
+        for (word, target), (next_word, next_target) in pairwise(matched)
+    )
 
 
 @functools.cache
 def label() -> str:
-    """Which WordNet the synonyms come from, for the signature: a digest of the files of
-    the full database.
-    """
+    """Which WordNet the synonyms come from: a digest of the files of the full database."""
     with gzip.open(COMPACT, "rt", encoding="utf-8") as file:
         return file.readline().split()[-1]
 
 
 class Synonyms:
-    """WordNet as nltk's METEOR calls it, each word looked up once.
-
-    `synsets(word)` gives one synset, or none; it has all one-word lemmas of the word's
-    synsets.
+    """WordNet as nltk's METEOR calls it, each word looked up once: `synsets(word)`
+    gives one synset, or none; it has all one-word lemmas of the word's synsets.
     """
 
     def __init__(self) -> None:
@@ -203,12 +182,8 @@ class Synonyms:
         # For each part of speech: rules of endings, irregular form -> bases, and
         # word -> the groups of words that it is in.
         self._speeches = []
-        for endings, lines, exceptions in zip(
-            ENDINGS.values(),
-            blocks[::2],
-            blocks[1::2],
-            strict=True,
-        ):
+        of_speeches = zip(ENDINGS.values(), blocks[::2], blocks[1::2], strict=True)
+        for endings, lines, exceptions in of_speeches:
             rules = [rule.split(":") for rule in endings.split()]
             irregular = {}
             for form, *bases in map(str.split, exceptions.splitlines()):

@@ -1,12 +1,9 @@
-"""Metrics whose value is a function of some texts, computed once for each: of each row,
-or of output and reference.
+"""Metrics whose value is a function of some texts, computed once for each.
 
-`Metric` is the base class. A subclass cuts each row into items (tuples of texts) and
-computes the values of items; the base looks items up in a cache on disk, computes those
-that are not there chunk by chunk, and joins the values of a row's items to its score.
-`PairMetric` is the base of metrics that compare an output with references: its items
-are (output, reference) pairs. `version` is for the settings that every metric has in
-its signature.
+A subclass of `Metric` cuts each row into items (tuples of texts) and computes the
+values of items; the base looks items up in a cache on disk, computes those that are not
+there chunk by chunk, and joins the values of a row's items to its score. The items of a
+`PairMetric` are (output, reference) pairs.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ import math
 import os
 import statistics
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -68,10 +65,7 @@ class Metric(abc.ABC):
     join: Callable[[list[float]], float] = staticmethod(statistics.fmean)
 
     def __init__(
-        self,
-        *,
-        part: str | None = None,
-        cache: bool | str | Path = True,
+        self, *, part: str | None = None, cache: bool | str | Path = True
     ) -> None:
         self.part = base.choose("value", part or self.parts[0], self.parts)
         path = files.state("metrics", "scores.sqlite") if cache is True else cache
@@ -80,10 +74,8 @@ class Metric(abc.ABC):
         self.recalled: dict[str, Any] = {}
 
     def recall(self, settings: dict[str, Any]) -> None:
-        """From now on only read values that were stored under these settings: no
+        """From now on only read values that were stored under these `settings()`: no
         weights are loaded, nothing is computed.
-
-        settings: what `settings()` gave where the values were computed.
         """
         self.recalled = dict(settings)
 
@@ -97,25 +89,20 @@ class Metric(abc.ABC):
     @abc.abstractmethod
     def settings(self) -> dict[str, Any]:
         """What determines an item's values, versions of packages included; it stands in
-        the signature and in the keys of the cache.
-
-        Raises: Unavailable if that cannot be found out here.
+        the signature and in the keys of the cache. Raises: Unavailable if that
+        cannot be found out here.
         """
 
     @abc.abstractmethod
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        """The values of distinct items.
-
-        Returns: for each item, in their order, a tuple of numbers in the order of
-        `parts`, or the judgment why there are none.
-        Raises: Unavailable where a model or package is not on this machine.
+        """The values of distinct items, in their order: numbers in the order of
+        `parts`, or the judgment why there are none. Raises: Unavailable where a
+        model or package is not here.
         """
 
     def items(self, sample: Sample) -> list[Item]:
         """The items of one row, whose values are joined; none where its output is
-        empty.
-
-        Raises: Unavailable.
+        empty. Raises: Unavailable.
         """
         raise NotImplementedError(f"{type(self).__name__} has no items()")
 
@@ -130,61 +117,47 @@ class Metric(abc.ABC):
         except base.Unavailable:
             settings = {"settings": "unavailable"}
         part = self.part if len(self.parts) > 1 else None
-        return base.signature(
-            self.name,
-            value=part,
-            **self.rules(),
-            **settings,
-            v=self.revision_of_code,
-        )
+        settings = {"value": part, **self.rules(), **settings}
+        return base.signature(self.name, **settings, v=self.revision_of_code)
 
     def _signature_of_values(self) -> str:
-        """What determines an item's values, as the keys of the cache have it.
-
-        Raises: Unavailable.
+        """What determines an item's values, as the keys of the cache have it. Raises:
+        Unavailable.
         """
         settings = self.recalled or self.settings()
         return base.signature(self.name, **settings, v=self.revision_of_code)
 
     def score(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """`value, status, reason` of each row of a frame, with the frame's index.
+        """`value, status, reason` of each row of a frame, with the frame's index;
+        `attrs` hold `signature` and `details`. Where something is not on this machine,
+        rows are `unavailable`.
 
-        Returns: `attrs` hold `signature` and `details`. Where something is not on this
-        machine, rows have the status `unavailable`.
         Raises: ValueError naming the column or the row.
         """
         plans = self.plans(frame)
         # All items at once: the cache is asked once, and chunks are full.
-        items: list[Item] = []
-        for plan in plans:
-            if not isinstance(plan, Judgment):
-                items += plan
-        values = self.values(items)
+        lists = [plan for plan in plans if not isinstance(plan, Judgment)]
+        values = self.values(list(itertools.chain.from_iterable(lists)))
         judgments = []
         for plan in plans:
             if isinstance(plan, Judgment):
                 judgments.append(plan)
                 continue
             judgment = self._joined([values[item] for item in plan])
-            remark = ""
-            if judgment.status is Status.OK:
-                remark = self.remark(plan)
-            if remark:
+            if judgment.status is Status.OK and (remark := self.remark(plan)):
                 judgment = Judgment(judgment.value, reason=remark)
             judgments.append(judgment)
         return base.score_frame(frame.index, judgments, self.signature(), self.details)
 
     def remark(self, items: Sequence[Item]) -> str:
         """What a reader of a row's score should know, as the reason of a score that is
-        ok; "" where there is nothing.
-
-        items: those of the row.
+        ok.
         """
         return ""
 
     def _joined(self, outcomes: Sequence[Found]) -> Judgment:
-        """The score of a row from its items' values; the first item without values
-        counts for all.
+        """The score of a row from its items' values; the first item without any counts
+        for all.
         """
         position = self.parts.index(self.part)
         numbers = []
@@ -199,11 +172,8 @@ class Metric(abc.ABC):
         return Judgment(self.join(numbers))
 
     def plans(self, frame: pd.DataFrame) -> Sequence[list[Item] | Judgment]:
-        """The items whose values make each row's score, or the score where none is
-        needed.
-
-        Returns: for each row a list of items, or a judgment, such as EMPTY for an
-        output without text.
+        """For each row the items whose values make its score, or its judgment where
+        none is needed, such as EMPTY.
         """
         samples = base.samples(frame, self.needs, self.name)
         empty = Judgment.missing(Status.EMPTY, "output is empty")
@@ -213,10 +183,8 @@ class Metric(abc.ABC):
             return [Judgment.missing(Status.UNAVAILABLE, str(error))] * len(samples)
 
     def values(self, items: Sequence[Item]) -> dict[Item, Found]:
-        """The values of all `items`: from the cache, else computed and stored chunk by
-        chunk.
-
-        Sets `details`. An item without values has the judgment why.
+        """The values of all `items`, from the cache, else computed and stored; or the
+        judgment why there are none. Sets `details`.
         """
         items = list(dict.fromkeys(items))
         values: dict[Item, Found] = {}
@@ -232,9 +200,8 @@ class Metric(abc.ABC):
         return values
 
     def _add_values(self, values: dict[Item, Found], items: Sequence[Item]) -> None:
-        """Put the values of `items` into `values`.
-
-        Raises: Unavailable, where `values` has what could be found until then.
+        """Put the values of `items` into `values`. Raises: Unavailable, where `values`
+        has what could be found until then.
         """
         from tqdm import tqdm
 
@@ -257,14 +224,9 @@ class Metric(abc.ABC):
         jobs = 1
         if self.parallel and len(absent) >= _PARALLEL_FROM:
             jobs = os.cpu_count() or 1
-        with tqdm(
-            total=len(absent),
-            desc=self.name,
-            unit="item",
-            delay=2,  # a short run prints nothing
-            leave=False,
-            disable=None,  # nothing is printed where there is no terminal
-        ) as bar:
+        # A short run prints nothing, nor one without a terminal.
+        quiet: Any = {"delay": 2, "leave": False, "disable": None}
+        with tqdm(total=len(absent), desc=self.name, unit="item", **quiet) as bar:
             # The first time without the batches that another process is at; then it has
             # stored them, or has ended without.
             for wait in (False, True):
@@ -276,103 +238,77 @@ class Metric(abc.ABC):
                         bar.update(len(computed))
 
     def _travelled(self, signature: str, items: Sequence[Item]) -> dict[Item, Found]:
-        """What `data/numbers` has of those items under the metric's rule, whether or not
-        their texts are here.
-
-        Nothing while these numbers are made anew, unless the weights are not here.
-        signature: that of the values.
+        """What `data/numbers` has of those items under the metric's rule, whether or
+        not their texts are here; nothing while these numbers are made anew, unless the
+        weights are not here.
         """
         if collected.wanted() and self.weights_are_here():
             return {}
-        found = numbers.scores_of_texts(f"{signature}#{self.part}", items)
-        self.details["cached"] += len(found)
-        values: dict[Item, Found] = {}
-        for item, (value, reason) in found.items():
-            values[item] = self._as_found(value, reason)
-        return values
+        return self._found(numbers.scores_of_texts(f"{signature}#{self.part}", items))
 
     def _saved(self, signature: str, items: Sequence[Item]) -> dict[Item, Found]:
-        """What `data/numbers` has of those items whose texts are not here, only their
-        hashes.
-
-        signature: that of the values (see `_signature_of_values`).
+        """What `data/numbers` has of those items whose texts are not here.
 
         Raises: TextNotHere where it lacks one.
         """
         hashed: list[Any] = [item for item in items if isinstance(item[0], HashedText)]
-        if not hashed:
-            return {}
         rule = f"{signature}#{self.part}"
         saved: dict[Any, tuple[float, str]] = numbers.saved_scores(rule, hashed)
         absent = [item for item in hashed if item not in saved]
         if absent:
             raise numbers.text_not_here(rule, absent)
-        self.details["cached"] += len(saved)
-        values: dict[Any, Found] = {}
-        for item, (value, reason) in saved.items():
-            values[item] = self._as_found(value, reason)
-        return values
+        return self._found(saved)
 
-    def _as_found(self, value: float, reason: str) -> Found:
-        """A saved value as each of `parts`, or why there is none.
+    def _found(self, saved: Mapping[Any, tuple[float, str]]) -> dict[Item, Found]:
+        """Saved values as each of `parts`, or why there is none; counts them.
 
-        reason: "" for a value, else `status: text`, as `_collect` wrote it.
+        saved: item -> (value, "" or `status: text` as `_collect` wrote it).
         """
-        if reason:
-            status, _, text = reason.partition(": ")
-            return Judgment.missing(Status(status), text)
-        # The one that was asked for was saved; no other part will be read.
-        return (value,) * len(self.parts)
+        outcomes: dict[Item, Found] = {}
+        for item, (value, reason) in saved.items():
+            # The part that was asked for was saved; no other part will be read.
+            outcomes[item] = (value,) * len(self.parts)
+            if reason:
+                status, _, text = reason.partition(": ")
+                outcomes[item] = Judgment.missing(Status(status), text)
+        self.details["cached"] += len(saved)
+        return outcomes
 
     def _collect(self, values: dict[Item, Found]) -> None:
         """Write down the scores of all items by the texts' digests, for `nlgeval
-        numbers`.
-
-        Nothing is written where one is unavailable.
+        numbers`; nothing where one is unavailable.
         """
-        signature = self._signature_of_values()
         position = self.parts.index(self.part)
         scores: dict[tuple[bytes, ...], tuple[float, str]] = {}
         for item, outcome in values.items():
-            digests = tuple(map(numbers.digest_of, item))
             if not isinstance(outcome, Judgment):
-                scores[digests] = (outcome[position], "")
+                score = (outcome[position], "")
             elif outcome.status is Status.UNAVAILABLE:
                 return
             else:
-                reason = f"{outcome.status.value}: {outcome.reason}"
-                scores[digests] = (math.nan, reason)
-        collected.add(f"{signature}#{self.part}", scores)
+                score = (math.nan, f"{outcome.status.value}: {outcome.reason}")
+            scores[tuple(map(numbers.digest_of, item))] = score
+        collected.add(f"{self._signature_of_values()}#{self.part}", scores)
 
     def _stored(self, keys: dict[Item, bytes]) -> dict[Item, Found]:
-        """What the cache has of these items; counts them in `details`.
-
-        keys: item -> its key in the cache.
-        """
+        """What the cache has of these items (item -> key); counts them in `details`."""
+        stored = self.cache.get(keys.values()) if self.cache else {}
         cached: dict[Item, Found] = {}
-        if self.cache is not None:
-            stored = self.cache.get(keys.values())
-            for item, key_of_item in keys.items():
-                values = stored.get(key_of_item, ())
-                if len(values) == len(self.parts):
-                    cached[item] = values
+        for item, key_of_item in keys.items():
+            values = stored.get(key_of_item, ())
+            if len(values) == len(self.parts):
+                cached[item] = values
         self.details["cached"] += len(cached)
         return cached
 
     def _batch(
-        self,
-        keys: dict[Item, bytes],
-        jobs: int,
-        wait: bool,
+        self, keys: dict[Item, bytes], jobs: int, wait: bool
     ) -> dict[Item, Found]:
-        """Computes and stores what is not in the cache yet.
+        """Computes (in so many processes) and stores what is not in the cache yet (item
+        -> key).
 
-        keys: item -> its key in the cache.
-        jobs: how many processes compute.
-        wait: wait for another process that is at one of the items.
-
-        Returns: the values of all these items; nothing where another process is at one
-        and `wait` is off.
+        wait: wait for another process that is at one of the items; off, give nothing
+        then.
         """
         claim: contextlib.AbstractContextManager[bool] = contextlib.nullcontext(True)
         if self.cache is not None:
@@ -396,9 +332,7 @@ class Metric(abc.ABC):
         return stored | computed
 
     def _computed(self, items: Sequence[Item], jobs: int) -> list[Found]:
-        """The values of items, in their order, computed chunk by chunk in so many
-        processes.
-        """
+        """The values of items, in their order, chunk by chunk in so many processes."""
         chunks = _slices(items, self.chunk)
         if jobs > 1:
             import joblib
@@ -435,11 +369,7 @@ class PairMetric(Metric):
     empty_rules: ClassVar[tuple[str, ...]] = ("nan", "zero")
 
     def __init__(
-        self,
-        *,
-        multi: str | None = None,
-        empty: str = "nan",
-        **common: Any,
+        self, *, multi: str | None = None, empty: str = "nan", **common: Any
     ) -> None:
         super().__init__(**common)
         if multi is not None:
@@ -450,15 +380,13 @@ class PairMetric(Metric):
 
     def blank(self, text: str) -> str:
         """Why `text` has nothing that the metric can compare, such as "is empty"; "" if
-        it has.
-
-        Such texts do not reach `compute`.
+        it has. Such texts do not reach `compute`.
         """
         return "" if text.strip() else "is empty"
 
     def reference_columns(self) -> tuple[str, ...]:
-        """The columns of a frame that may hold what the output is compared with, the
-        preferred one first.
+        """The columns that may hold what the output is compared with, the preferred
+        first.
         """
         if self.multi is None:
             return ("reference", "references")
@@ -472,13 +400,9 @@ class PairMetric(Metric):
         frame: pd.DataFrame | Sequence[str],
         references: Sequence[str | Sequence[str]] | None = None,
     ) -> pd.DataFrame:
-        """`value, status, reason` of each row of a frame; or of a list of outputs, each
-        with its reference or several.
+        """As `Metric.score` of a frame; or of a list of outputs, with as many
+        references (a text each, or several).
 
-        frame: a frame with columns of outputs and references, or the list of outputs.
-        references: for a list of outputs, as many: a text each, or a list of texts.
-
-        Returns: as `Metric.score`; for lists the index counts from 0.
         Raises: ValueError naming the column or the row. Warns for lists if what is
         needed is not on this machine.
         """
@@ -521,12 +445,8 @@ class PairMetric(Metric):
         ]
 
     def _plan(self, output: str, references: Sequence[str]) -> list[Item] | Judgment:
-        """The pairs whose values make a row's score, or the score where no pair is
-        needed.
-
-        Returns: (output, reference) for each reference that has a word, with
-        `multi="joint"` one item of the output and all of these; or a judgment where a
-        text is empty.
+        """(output, reference) for each reference that has a word, with `multi="joint"`
+        one item of all these; or a judgment where a text is empty.
         """
         if not references:
             return Judgment.missing(Status.EMPTY, "no reference")
@@ -552,13 +472,12 @@ class PairMetric(Metric):
 
 
 def version(package: str, install: str = "") -> str:
-    """The installed version of `package`.
+    """The installed version of a package.
 
-    package: its name for pip.
     install: the command that installs it; "" where an extra of this package or plain
     pip does.
 
-    Raises: Unavailable, with how to install it, if it is not there.
+    Raises: Unavailable, with how to install it.
     """
     try:
         return importlib.metadata.version(package)

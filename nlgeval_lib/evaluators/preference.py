@@ -5,15 +5,13 @@ with `{output_1}` and `{output_2}`.
   scores = judge.score(datasets.load_pairs("llmbar"))
   order_effect(scores)
 
-`Preference` is the judge and `read_verdict` its parser. A completion says which output
-it prefers of those as they are shown; `Preference._of_pair` turns that into the pair's
-own output 1 and 2 and makes one verdict of both orders. `by_order` and `order_effect`
-say what the order of showing did.
+A completion says which output it prefers of those as they are shown (`read_verdict`);
+`Preference._of_pair` turns that into the pair's own output 1 and 2 and makes one
+verdict of both orders.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 import re
@@ -40,11 +38,7 @@ _SECOND = "output_2"
 # Placeholder of a prompt -> the column that fills it, where it has another name.
 _COLUMN = {"reference": "references"}
 # Verdict of the parser -> the score: the output shown first, the second, neither.
-_CODES = {
-    "A": 1.0,
-    "B": 2.0,
-    "TIE": 0.0,
-}
+_CODES = {"A": 1.0, "B": 2.0, "TIE": 0.0}
 # The last sentence of an answer that argues first: "Therefore, Output (b) is better."
 _CONCLUSION = re.compile(
     r"\b(?:therefore|thus|hence|overall|in conclusion)\b[,:]?\s+"
@@ -53,18 +47,11 @@ _CONCLUSION = re.compile(
     re.IGNORECASE,
 )
 # What that sentence calls an output -> the verdict of the parser.
-_CONCLUDED = {
-    "a": "A",
-    "1": "A",
-    "b": "B",
-    "2": "B",
-}
+_CONCLUDED = {"a": "A", "1": "A", "b": "B", "2": "B"}
 
 
 def read_verdict(
-    text: str,
-    labels: Sequence[str] = ("A", "B"),
-    tie: bool = True,
+    text: str, labels: Sequence[str] = ("A", "B"), tie: bool = True
 ) -> Parsed:
     """Which output a text prefers: `A` for the one shown first, `B`, or `TIE`.
 
@@ -72,8 +59,8 @@ def read_verdict(
     answer that is one of them is it.
     tie: whether a tie may be read.
 
-    Else the conclusion that ends the answer counts ("Therefore, Output (b) is
-    better."), and then what `parsers.preference` reads.
+    Else the conclusion that ends the answer counts, and then what `parsers.preference`
+    reads.
 
     Example:
     >>> read_verdict("Therefore, Output (b) is better.").value
@@ -106,15 +93,12 @@ class Preference(Judge):
     Details: `given` and `swapped`, the verdicts in both orders about the pair's own
     outputs (NaN where none could be read), with `reasons`.
 
-    Source: Zheng et al. 2023, section 3.4 (both orders, different verdicts as a tie).
+    Source: Zheng et al. 2023, section 3.4.
     """
 
     name = "preference"
     defaults: Mapping[str, Any] = MappingProxyType(
-        {
-            "temperature": 0.0,
-            "max_tokens": 1024,
-        }
+        {"temperature": 0.0, "max_tokens": 1024}
     )
 
     def __init__(
@@ -148,13 +132,9 @@ class Preference(Judge):
         self.stand_in = self.labels[0]
 
     def given(self, data: Any) -> list[Sample]:
-        """The pairs of a frame, one a row: `output` is output 1, and `extra` has output
-        2.
-
-        data: a frame with the columns `output_1` and `output_2`, or samples of that
-        form.
-
-        Raises: ValueError where a needed column or text is missing.
+        """The pairs of a frame, one a row (or samples of that form): `output` is output
+        1, and `extra` has output 2. Raises: ValueError where a needed column or text
+        is missing.
         """
         needs = ("output", _SECOND, *self.needs[2:])
         if not isinstance(data, pd.DataFrame):
@@ -172,25 +152,17 @@ class Preference(Judge):
             rows = rows.drop(columns="input_id", errors="ignore")
         return samples(rows, needs, self.name)
 
-    def in_order(
-        self,
-        sample: Sample,
-        order: str,
-    ) -> Request:
-        """What is asked about a pair in one order.
-
-        order: "given" or "swapped".
-        """
+    def in_order(self, sample: Sample, order: str) -> Request:
+        """What is asked about a pair in one order, "given" or "swapped"."""
         shown = (sample.output, str(sample.extra[_SECOND]))
         if order == "swapped":
             shown = shown[::-1]
         texts = dict(zip(prompt_files.PAIR, shown, strict=True))
-        chat = self.chat
+        system = None
         if self.prompt.system.body:
             system = _filled(self.prompt.system, sample, texts)
-            chat = dataclasses.replace(chat, system=system)
         user = _filled(self.prompt.user, sample, texts)
-        return chat.request(user, f"{sample.id}/{order}")
+        return self.chat.request(user, f"{sample.id}/{order}", system)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
         """Both orders of all pairs in one stage; one judgment a pair."""
@@ -198,11 +170,7 @@ class Preference(Judge):
         for sample in samples:
             requests += [self.in_order(sample, order) for order in ORDERS]
         answers = yield Stage(
-            "verdict",
-            requests,
-            self.shaped("verdict"),
-            "A",
-            last=True,
+            "verdict", requests, self.shaped("verdict"), "A", last=True
         )
         judgments = []
         for number, sample in enumerate(samples):
@@ -211,16 +179,9 @@ class Preference(Judge):
         return judgments
 
     def _of_pair(
-        self,
-        given: Sequence[Completion],
-        swapped: Sequence[Completion],
-        sample: Sample,
+        self, given: Sequence[Completion], swapped: Sequence[Completion], sample: Sample
     ) -> Judgment:
-        """The verdict of both orders' draws.
-
-        given, swapped: the draws with output 1 shown first, and with output 2 shown
-        first.
-        """
+        """The verdict of both orders' draws."""
         in_given, missing = self._of_order(given, sample)
         as_shown, more_missing = self._of_order(swapped, sample)
         # Swapped, what is shown first is output 2; a tie and NaN stay.
@@ -240,35 +201,23 @@ class Preference(Judge):
         return Judgment(NAN, status, reason, MappingProxyType(details))
 
     def _of_order(
-        self,
-        draws: Sequence[Completion],
-        sample: Sample,
+        self, draws: Sequence[Completion], sample: Sample
     ) -> tuple[float, list[Judgment]]:
         """What the draws of one order say of the outputs as shown: 1, 2, 0 for a tie,
-        NaN where none says anything; and the draws that say nothing.
+        NaN for none; and the draws that say nothing.
         """
         judgments = [self.read(draw, sample) for draw in draws]
-        codes = []
-        without = []
-        for judgment in judgments:
-            if judgment.status is Status.OK:
-                codes.append(judgment.value)
-            else:
-                without.append(judgment)
+        without = [j for j in judgments if j.status is not Status.OK]
+        codes = [j.value for j in judgments if j.status is Status.OK]
         if not codes:
             return NAN, without
         # votes[code]: how many draws say so.
         votes = [codes.count(code) for code in (0.0, 1.0, 2.0)]
         most = max(votes)
-        if votes.count(most) > 1:
-            return 0.0, without
-        return float(votes.index(most)), without
+        tied = votes.count(most) > 1
+        return 0.0 if tied else float(votes.index(most)), without
 
-    def parse(
-        self,
-        completion: Completion,
-        sample: Sample | None = None,
-    ) -> Judgment:
+    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """1 for the output shown first, 2 for the second, 0 for neither."""
         verdict = self.reader(sample)(completion.text)
         if verdict.value is None:
@@ -277,7 +226,7 @@ class Preference(Judge):
         return Judgment(code, details=MappingProxyType({"rule": verdict.rule}))
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """The parser `read_verdict` with this judge's labels and rule for ties."""
+        """`read_verdict` with this judge's labels and rule for ties."""
         return functools.partial(read_verdict, labels=self.labels, tie=self.tie)
 
     def templates(self) -> tuple[Template, ...]:
@@ -292,30 +241,18 @@ class Preference(Judge):
         }
 
 
-def _filled(
-    template: Template,
-    sample: Sample,
-    shown: Mapping[str, str],
-) -> str:
-    """The template with the pair's texts in the order of showing.
-
-    shown: `output_1` and `output_2` as the judge sees them; they replace the sample's.
+def _filled(template: Template, sample: Sample, shown: Mapping[str, str]) -> str:
+    """The template with the pair's texts; `shown` are `output_1` and `output_2` in the
+    order of showing.
     """
-    texts = {}
-    for name in template.variables:
-        texts[name] = field_of(sample, name)
-        if name in shown:
-            texts[name] = shown[name]
+    texts = {name: field_of(sample, name) for name in template.variables}
+    texts |= {name: text for name, text in shown.items() if name in texts}
     return template.render(**texts)
 
 
 def by_order(scores: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts `given` and `swapped` of a score frame, one row a pair.
-
-    scores: as `Preference.score` gives them.
-
-    Returns: two columns of 1, 2, 0 (a tie) or NaN (no verdict), about the pair's own
-    outputs.
+    """The verdicts `given` and `swapped` of a score frame, one row a pair: 1, 2, 0 (a
+    tie) or NaN, about the pair's own outputs.
     """
     rows = []
     for details in scores["details"]:
@@ -326,7 +263,6 @@ def by_order(scores: pd.DataFrame) -> pd.DataFrame:
 def order_effect(scores: pd.DataFrame, groups: Any = None) -> verdicts.OrderEffect:
     """How far the order of showing moved the judge: consistency, kappa, position bias.
 
-    scores: as `Preference.score` gives them.
     groups: labels of what is drawn together, such as the pairs' inputs; one a pair.
     """
     table = by_order(scores)

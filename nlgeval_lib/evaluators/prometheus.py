@@ -3,8 +3,6 @@ answer.
 
 The paper's four inputs (section 3) are an instruction, a response, a score rubric and a
 reference answer; its two outputs a feedback and a score, with `[RESULT]` between them.
-`Rubric` is the third input, with readers for files and texts of prompts. `Prometheus`
-is the judge; `family` says how a prompt is wrapped for its checkpoints.
 """
 
 from __future__ import annotations
@@ -53,8 +51,6 @@ def family(model: str) -> ChatFormat:
     """The wrapping that the checkpoint called `model` was trained with; chat messages
     for a model not known.
 
-    model: a name of a hub or a server, in any case.
-
     Source: Prometheus, appendix J (Llama-2's conversation template).
     """
     for pattern, chat in _FAMILIES.items():
@@ -66,10 +62,6 @@ def family(model: str) -> ChatFormat:
 @dataclass(frozen=True, slots=True)
 class Rubric:
     """A criterion and one description for each score from `low` upwards, two or more.
-
-    criteria: the question that the scores answer.
-    descriptions: what a response of each score is like, from the lowest score up.
-    low: the lowest score.
 
     Raises: ValueError for fewer than two descriptions.
     Source: Prometheus, section 3 (customized score rubric), appendix J (its place in
@@ -99,21 +91,11 @@ class Rubric:
 
     @property
     def score_lines(self) -> str:
-        """One line a score, `Score 1: ...`, as the prompt has them under the
-        criterion.
-        """
-        lines = [f"Score {score}: {text}" for score, text in self.levels.items()]
-        return "\n".join(lines)
+        """One line a score, `Score 1: ...`, as the prompt has them."""
+        return "\n".join(f"Score {n}: {text}" for n, text in self.levels.items())
 
     def text(self) -> str:
-        """The rubric as it stands in the prompt: `[criteria]`, then the score lines.
-
-        Example:
-        >>> print(Rubric("Is it true?", ("No.", "Yes.")).text())
-        [Is it true?]
-        Score 1: No.
-        Score 2: Yes.
-        """
+        """The rubric as it stands in the prompt: `[criteria]`, then the score lines."""
         return f"[{self.criteria}]\n{self.score_lines}"
 
     @classmethod
@@ -141,11 +123,9 @@ class Rubric:
 
     @classmethod
     def read(cls, path: str | Path) -> Rubric:
-        """The rubric of a file.
-
-        path: TOML, JSON or YAML with `criteria` and a text a score (`1`, `score1`,
-        `score1_description`, also below `scores`); or, by any other ending, the text of
-        a prompt (see `parse`).
+        """The rubric of a file: TOML, JSON or YAML with `criteria` and a text a score
+        (`1`, `score1`, `score1_description`, also below `scores`); or, by any other
+        ending, the text of a prompt (see `parse`).
 
         Raises: ValueError naming the file and what it lacks.
         """
@@ -197,13 +177,16 @@ def _loader(kind: str) -> Callable[[str], Any]:
     if kind == ".toml":
         return tomllib.loads
     if kind == ".json":
-        return functools.partial(files.from_json, object_pairs_hook=_object)
+        return functools.partial(files.from_json, object_pairs_hook=_once)
     return _from_yaml
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object. Raises: ValueError for a name that is there twice."""
-    _check_once([name for name, _ in pairs])
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The pairs as a mapping. Raises: ValueError for a name that is there twice."""
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{name!r} is there more than once")
     return dict(pairs)
 
 
@@ -213,24 +196,14 @@ def _from_yaml(text: str) -> Any:
 
     class Loader(yaml.SafeLoader):
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-            _check_once([name.value for name, _ in node.value])
+            _once([(name.value, None) for name, _ in node.value])
             return dict(super().construct_mapping(node, deep))
 
     return yaml.load(text, Loader)
 
 
-def _check_once(names: Sequence[str]) -> None:
-    """Pass where no name is repeated. Raises: ValueError."""
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"{name!r} is there more than once")
-
-
 def _descriptions(entries: Mapping[Any, Any], place: str) -> dict[int, Any]:
-    """What stands for each score in a rubric file, at its top or below `scores`: score
-    -> text, or whatever is there in place of one.
-
-    place: how the error calls the file.
+    """Score -> what stands for it in a rubric file, at its top or below `scores`.
 
     Raises: ValueError where a score is there twice, such as `1` and `score1`.
     """
@@ -251,9 +224,7 @@ def _descriptions(entries: Mapping[Any, Any], place: str) -> dict[int, Any]:
 
 
 def _stands_in(text: str, instruction: str) -> bool:
-    """Whether a text stands in an instruction as a line or an end of its own; no text
-    does not.
-    """
+    """Whether a text stands in an instruction as a line or an end of its own."""
     pattern = rf"(?:^|[\n:] *){re.escape(text.strip())}\s*(?:\n|$)"
     return bool(text) and bool(re.search(pattern, instruction))
 
@@ -342,10 +313,8 @@ class Prometheus(Judge):
         self.common_scale = self.asked or (1, 5)
 
     def _template_name(self, wording: str) -> str:
-        """The prompt of a wording, without what is switched off (the ablations of Table
-        6).
-
-        Raises: ValueError for another wording, or an ablation of `appendix`.
+        """The prompt of a wording, without what is switched off (Table 6). Raises:
+        ValueError for another wording, or an ablation of `appendix`.
         """
         name = "prometheus/absolute_scale"
         if not self.reference:
@@ -364,15 +333,10 @@ class Prometheus(Judge):
         return "prometheus/absolute_appendix"
 
     def _asked_scale(
-        self,
-        low: int | None,
-        high: int | None,
-        wording: str,
+        self, low: int | None, high: int | None, wording: str
     ) -> tuple[int, int] | None:
-        """The scale that low and high, the rubric or the wording ask for, as (low,
-        high); None where none does.
-
-        Raises: ValueError where these differ, or only one end is given.
+        """The scale that low and high, the rubric or the wording ask for; None where
+        none does. Raises: ValueError where these differ, or only one end is given.
         """
         scales = []
         if low is not None and high is not None and low < high:
@@ -395,9 +359,8 @@ class Prometheus(Judge):
 
     def rubric_of(self, sample: Sample) -> Rubric | None:
         """The rubric that a sample is graded by, None where the prompt has none.
-
-        Raises: ValueError naming the sample, for a rubric that cannot be read or is on
-        another scale than asked.
+        Raises: ValueError naming the sample, for a rubric that cannot be read or is
+        on another scale than asked.
         """
         if not self.with_rubric or self.rubric is not None:
             return self.rubric
@@ -453,9 +416,7 @@ class Prometheus(Judge):
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
         """The responses' grades; then, where `again` or `force` is set, what could not
-        be read once more.
-
-        Raises: ValueError for `force` where prompts are chats.
+        be read once more. Raises: ValueError for `force` where prompts are chats.
         """
         requests = [self.request(sample) for sample in samples]
         if self.force and any(request.prompt is None for request in requests):
@@ -498,8 +459,7 @@ class Prometheus(Judge):
         unread = []
         for row, (of_request, sample) in enumerate(zip(draws, samples, strict=True)):
             for place, draw in enumerate(of_request):
-                status = self.read(draw, sample).status
-                if status not in (Status.OK, Status.FAILED):
+                if self.read(draw, sample).status not in (Status.OK, Status.FAILED):
                     unread.append((row, place))
         return unread
 
@@ -533,8 +493,8 @@ class Prometheus(Judge):
                 counts[row]["forced"] = counts[row].get("forced", 0) + 1
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """The parser of a feedback with `[RESULT]` and a score; where there is no
-        feedback, or JSON is asked for, `rating`.
+        """The parser of a feedback with `[RESULT]` and a score; `rating` where there is
+        no feedback, or JSON is asked for.
         """
         low, high = self._scale_of(sample)
         if not self.feedback or self.structured == "json":
@@ -542,9 +502,7 @@ class Prometheus(Judge):
         return functools.partial(read_feedback, low=low, high=high, mode=self.parser)
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The score after the feedback, on the sample's scale; the feedback is in the
-        details.
-        """
+        """The score after the feedback, which is in the details, on the sample's scale."""
         verdict = self.reader(sample)(completion.text)
         if isinstance(verdict, Feedback):
             if verdict.status is Status.UNPARSED:
@@ -571,8 +529,8 @@ class Prometheus(Judge):
         return {name: float(name) for name in numbers(*self._scale_of(sample))}
 
     def form(self, stage: str = "score") -> dict[str, Any]:
-        """A pattern: a feedback that leaves room for the verdict, then `[RESULT]` and a
-        score of the common scale.
+        """A feedback that leaves room for the verdict, then `[RESULT]` and a score of
+        the common scale.
         """
         scores = numbers(*self.common_scale)
         pattern = rf"\[RESULT\] ({'|'.join(map(re.escape, scores))})"
@@ -591,11 +549,7 @@ class Prometheus(Judge):
         return schemas.a_reasoned_score(scores, "feedback", room)
 
     def for_engine(self, engine: Engine | None = None) -> Prometheus:
-        """This evaluator with the wrapping of the engine's checkpoint; itself where
-        `chat` was given.
-
-        engine: None for the evaluator's own.
-        """
+        """With the wrapping of the engine's checkpoint; itself where `chat` was given."""
         if not self.auto_chat:
             return self
         engine = self.engine if engine is None else engine
@@ -606,7 +560,7 @@ class Prometheus(Judge):
 
     def settings(self) -> dict[str, Any]:
         """What the prompt shows, the scale and the parser; a rubric for all rows by a
-        hash of its text.
+        hash.
         """
         rubric: bool | str = self.with_rubric
         if self.rubric is not None:

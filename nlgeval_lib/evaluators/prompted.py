@@ -5,7 +5,6 @@ PromptedJudge("my_prompt.txt", low=1, high=10, engine=engine).score(frame)
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 from collections.abc import Callable, Mapping
@@ -13,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from nlgeval_lib.engines import Request
+from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import field_of
 from nlgeval_lib.evaluators.judge import Judge, numbers, short_hash
 from nlgeval_lib.evaluators.llmscore import RatingTask
@@ -20,7 +20,7 @@ from nlgeval_lib.parsers.fields import json_field
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.parsers.text import Parsed, check_scale
 from nlgeval_lib.prompts import Template, prompt_files
-from nlgeval_lib.records import Completion, Judgment, Sample
+from nlgeval_lib.records import Sample
 
 # Placeholder of a prompt -> the column that fills it, where it has another name.
 _COLUMN = {"reference": "references"}
@@ -38,7 +38,7 @@ class PromptedJudge(Judge):
     field: the JSON field that holds the score; without it the score is read from the
     text.
     label: the name under which a text gives the score, where it gives several.
-    definitions: {aspect: text}, for `{definition}`.
+    definitions: {aspect: text}.
     task: a task with definitions of aspects: summary, dialogue, ... (see `RatingTask`).
     judge: the settings of `Judge`.
     """
@@ -98,14 +98,11 @@ class PromptedJudge(Judge):
         return self._filled(self.prompt.user, sample)
 
     def request(self, sample: Sample) -> Request:
-        """What is asked for one sample: the prompt, and its system text where it has
-        one.
-        """
-        chat = self.chat
+        """The prompt, and its system text where it has one."""
+        system = None
         if self.prompt.system.body:
             system = self._filled(self.prompt.system, sample)
-            chat = dataclasses.replace(chat, system=system)
-        return chat.request(self.render(sample), sample.id)
+        return self.chat.request(self.render(sample), sample.id, system)
 
     def _filled(self, template: Template, sample: Sample) -> str:
         """The template with the sample's texts, and the aspect's definition."""
@@ -116,15 +113,9 @@ class PromptedJudge(Judge):
             texts["definition"] = self._defined.target(sample.aspect).definition
         return template.render(**texts)
 
-    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The score that the completion gives, in its field, under its label or by
-        itself.
-        """
-        return self.reader(sample)(completion.text).judgment()
-
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """The parser: `json_field` where a field is named, else `rating` with the
-        label, which is the aspect's name where the prompt names the aspect.
+        """`json_field` where a field is named, else `rating` with the label, which is
+        the aspect's name where the prompt names the aspect.
         """
         scale: dict[str, Any] = {"low": self.low, "high": self.high}
         if self.field:
@@ -135,22 +126,15 @@ class PromptedJudge(Judge):
         return functools.partial(rating, label=label or None, **scale)
 
     def form(self, stage: str = "score") -> Mapping[str, Any]:
-        """The numbers of the scale, in the JSON field where one is named.
-
-        Raises: ValueError for a scale that is not of whole numbers.
+        """The numbers of the scale, in the JSON field where one is named. Raises:
+        ValueError for a scale that is not of whole numbers.
         """
         # Also where a field is named: it refuses a scale that is not of whole numbers.
         choices = numbers(self.low, self.high)  # type: ignore[arg-type]
         if not self.field:
             return {"choice": choices}
         score = {"type": "integer", "minimum": self.low, "maximum": self.high}
-        schema = {
-            "type": "object",
-            "properties": {self.field: score},
-            "required": [self.field],
-            "additionalProperties": False,
-        }
-        return {"json_schema": schema}
+        return {"json_schema": schemas.an_object({self.field: score})}
 
     def templates(self) -> tuple[Template, ...]:
         return self.prompt.templates

@@ -1,9 +1,4 @@
-"""BLEU and ROUGE of one output, through the packages that define them.
-
-`Bleu` is sacrebleu's. `Rouge` is one of two packages whose numbers differ.
-`unicode_words` cuts texts of any script into words for ROUGE; `RememberingStemmer` is
-for ROUGE and METEOR.
-"""
+"""BLEU and ROUGE of one output, through the packages that define them."""
 
 from __future__ import annotations
 
@@ -26,11 +21,7 @@ _UNSPACED = re.compile(
 )
 _UNSPACED_RUN = re.compile(f"{_UNSPACED.pattern}{{3,}}")
 # Type of ROUGE -> what package rouge calls it.
-_PYPI = {
-    "rouge1": "rouge-1",
-    "rouge2": "rouge-2",
-    "rougeL": "rouge-l",
-}
+_PYPI = {"rouge1": "rouge-1", "rouge2": "rouge-2", "rougeL": "rouge-l"}
 
 
 class Bleu(PairMetric):
@@ -69,9 +60,7 @@ class Bleu(PairMetric):
         self.lowercase = lowercase
 
     def settings(self) -> dict[str, Any]:
-        """The settings by the names that sacrebleu's own signatures have, and its
-        version.
-        """
+        """The settings by the names of sacrebleu's own signatures, and its version."""
         value = "" if self.smooth_value is None else f"[{self.smooth_value!r}]"
         return {
             "case": "lc" if self.lowercase else "mixed",
@@ -82,8 +71,8 @@ class Bleu(PairMetric):
         }
 
     def remark(self, items: Sequence[Item]) -> str:
-        """Whether a text of the row is of a script without spaces, which the tokenizer
-        leaves whole.
+        """Whether a text is of a script without spaces, which the tokenizer leaves
+        whole.
         """
         if self.tokenize not in ("13a", "intl", "none"):
             return ""
@@ -91,10 +80,7 @@ class Bleu(PairMetric):
 
     @functools.cached_property
     def _loaded(self) -> Any:
-        """sacrebleu's metric.
-
-        Raises: Unavailable where the tokenizer needs something that is not here.
-        """
+        """sacrebleu's metric. Raises: Unavailable where the tokenizer needs something."""
         import logging
 
         from sacrebleu.metrics import BLEU
@@ -180,7 +166,6 @@ class Rouge(PairMetric):
             )
 
     def settings(self) -> dict[str, Any]:
-        """What changes values: package, type, stemmer and tokenizer."""
         settings: dict[str, Any] = {"type": self.type}
         if self.package == "rouge_score":
             settings["stemmer"] = self.stemmer
@@ -214,18 +199,16 @@ class Rouge(PairMetric):
             return ""
         for text in itertools.chain.from_iterable(items):
             # A text that is not here has nothing but a hash.
-            if isinstance(text, str):
-                dropped = _not_ascii(text)
-                if dropped:
-                    return (
-                        f"package rouge_score drops letters ({dropped}); "
-                        "-s tokenize=unicode keeps them"
-                    )
+            if isinstance(text, str) and (dropped := _not_ascii(text)):
+                return (
+                    f"package rouge_score drops letters ({dropped}); "
+                    "-s tokenize=unicode keeps them"
+                )
         return ""
 
     @functools.cached_property
     def _loaded(self) -> Any:
-        """The scorer of the package, with what is done with each text remembered."""
+        """The package's scorer, which remembers what is done with each text."""
         if self.package == "rouge":
             from rouge import Rouge as PypiRouge
 
@@ -261,10 +244,8 @@ class Rouge(PairMetric):
 
 
 def unspaced(items: Sequence[Item], advice: str) -> str:
-    """That a text of a row has three letters or more side by side of a script without
-    spaces, which are one word then; "" where none has.
-
-    items: of the row. advice: how it is cut into words.
+    """That a text of a row has three letters side by side of a script without spaces,
+    which are one word then, with advice; "" where none has.
     """
     for text in itertools.chain.from_iterable(items):
         found = _UNSPACED_RUN.search(text) if isinstance(text, str) else None
@@ -276,10 +257,9 @@ def unspaced(items: Sequence[Item], advice: str) -> str:
 
 
 def unicode_words(text: str, stemmer: Any = None) -> list[str]:
-    """The words of a text in any script, in small letters, composed (NFC).
+    """The words of a text in any script, in small letters, composed (NFC): letters,
+    marks and digits; each letter of a script without spaces is a word.
 
-    Words are letters, marks and digits; each letter of a script without spaces is a
-    word.
     stemmer: stems words of more than three letters, as package rouge_score does; None
     leaves them.
 
@@ -293,17 +273,13 @@ def unicode_words(text: str, stemmer: Any = None) -> list[str]:
         kind = unicodedata.category(letter)[0]
         if kind == "M" and words:
             words[-1] += letter
-        elif kind in "LN" and _UNSPACED.match(letter):
-            words.append(letter)
-            is_open = False
+            continue
+        stands_alone = bool(_UNSPACED.match(letter))
+        if kind in "LN" and is_open and not stands_alone:
+            words[-1] += letter
         elif kind in "LN":
-            if is_open:
-                words[-1] += letter
-            else:
-                words.append(letter)
-            is_open = True
-        else:
-            is_open = False
+            words.append(letter)
+        is_open = kind in "LN" and not stands_alone
     if stemmer is None:
         return words
     return [stemmer.stem(word) if len(word) > 3 else word for word in words]

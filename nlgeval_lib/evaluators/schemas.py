@@ -26,9 +26,8 @@ _MOST = 4000  # letters of one text, whatever the room
 
 
 def an_object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """An object with exactly these keys, all of them required.
-
-    properties: key -> the schema of its value.
+    """An object with exactly these keys, all of them required; each has the schema of
+    its value.
     """
     return {
         "type": "object",
@@ -39,10 +38,7 @@ def an_object(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def a_list(of: Mapping[str, Any], least: int, most: int) -> dict[str, Any]:
-    """A list of `least` to `most` such things.
-
-    of: the schema of one of them.
-    """
+    """A list of `least` to `most` things of a schema."""
     return {"type": "array", "items": dict(of), "minItems": least, "maxItems": most}
 
 
@@ -53,37 +49,26 @@ def a_text(room: int) -> dict[str, Any]:
 
 
 def a_number(names: Sequence[str]) -> dict[str, Any]:
-    """One of the whole numbers that a scale has.
-
-    names: the numbers as they are written, such as ("1", "2", "3").
-    """
+    """One of the whole numbers that a scale has, given as they are written."""
     return {"type": "integer", "enum": [int(name) for name in names]}
 
 
 def a_score(names: Sequence[str]) -> dict[str, Any]:
-    """`{"score": 4}`.
-
-    names: the scores of the scale, as for `a_number`.
-    """
+    """`{"score": 4}`, of the names of a scale."""
     return an_object({"score": a_number(names)})
 
 
 def a_reasoned_score(names: Sequence[str], lead: str, room: int) -> dict[str, Any]:
-    """`{"reasoning": "...", "score": 4}` within `room` tokens.
-
-    names: the scores of the scale, as for `a_number`.
-    lead: the key of the text, before "score" in the alphabet.
-    room: the token limit of the completion.
+    """`{"reasoning": "...", "score": 4}` within `room` tokens; `lead` is the key of the
+    text, before "score" in the alphabet.
     """
     text = a_text(room * LETTERS - _FRAME)
     return an_object({lead: text, "score": a_number(names)})
 
 
 def named_texts(key: str, least: int, most: int, room: int) -> dict[str, Any]:
-    """`{key: [{"name": "...", "definition": "..."}, ...]}` within `room` tokens.
-
-    least, most: how many entries the list may have.
-    room: the token limit of the completion; the entries share it equally.
+    """`{key: [{"name": "...", "definition": "..."}, ...]}`, `least` to `most` entries
+    within `room` tokens.
     """
     share = room * LETTERS // most - _FRAME  # letters of one entry's two texts
     entry = an_object({"name": a_text(24), "definition": a_text(share - 24)})
@@ -91,12 +76,10 @@ def named_texts(key: str, least: int, most: int, room: int) -> dict[str, Any]:
 
 
 def error_list(aspects: Sequence[str], room: int) -> dict[str, Any]:
-    """`{"errors": [...]}` with up to five errors within `room` tokens, as `TigerScore`
+    """`{"errors": [...]}`, up to five errors within `room` tokens, as `TigerScore`
     reads them.
 
     aspects: those that an error can have; any where there are none.
-    room: the token limit of the completion; where it is small, fewer errors are
-    allowed.
 
     Source: TIGERScore, Table 17 (the keys); section 2.2 and appendix A.1 (penalties of
     0.5 to 5).
@@ -123,12 +106,7 @@ def error_list(aspects: Sequence[str], room: int) -> dict[str, Any]:
 
 
 def is_whole(answer: str) -> bool:
-    """Whether an answer is JSON to its end.
-
-    Example:
-    >>> is_whole('{"score": 4}'), is_whole('{"score": 4')
-    (True, False)
-    """
+    """Whether an answer is JSON to its end."""
     try:
         files.from_json(answer)
     except ValueError:
@@ -137,9 +115,7 @@ def is_whole(answer: str) -> bool:
 
 
 def text_of(answer: str, key: str) -> str:
-    """The text under a key of an answer in JSON; "" where the answer is no JSON object
-    or has no such key.
-    """
+    """The text under a key of a JSON answer; "" where there is none."""
     try:
         value = files.from_json(answer)
     except ValueError:

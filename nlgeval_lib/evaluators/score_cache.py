@@ -1,9 +1,5 @@
-"""Numbers kept on disk by what determines them: look up many, add many, work on some
-alone.
-
-`key` makes a 32-byte key of texts. A `ValueCache` maps keys to tuples of numbers. Its
-method `alone` is how several processes share out the work: each takes the keys that no
-other one is at.
+"""Numbers kept on disk by what determines them. Several processes share out the work by
+`ValueCache.alone`: each takes the keys that no other one is at.
 """
 
 from __future__ import annotations
@@ -23,40 +19,27 @@ _SLICE = 900  # keys in one query; SQLite's oldest limit on variables is 999
 
 
 class CacheError(OSError):
-    """The cache file cannot be read or written.
-
-    The message names it and the way out.
-    """
+    """The cache file cannot be read or written; the message names it and the way out."""
 
 
 def key(*parts: str | HashedText) -> bytes:
-    """The 32-byte key of some texts: sha256 over the sha256 of each, so that it is the
-    same where only their hashes are here.
-
-    parts: the texts, or what stands for one that is not on this machine; their order
-    counts.
+    """The 32-byte key of some texts in their order: sha256 over the sha256 of each, so
+    that it is the same where only their hashes are here.
     """
     return hashlib.sha256(b"".join(map(digest_of, parts))).digest()
 
 
 class ValueCache:
-    """A map from 32-byte keys to short tuples of float64, in one SQLite file that
-    several processes may use.
-
-    path: the file; it and its folder are made when they are first needed.
-
-    Each `put` is one transaction: a process killed at any moment leaves what was
-    stored, and nothing half written.
+    """A map from 32-byte keys to short tuples of float64, in one SQLite file (made when
+    it is first needed) that several processes may use. Each `put` is one
+    transaction.
     """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, Values]:
-        """The stored values of those `keys` that are there.
-
-        Raises: CacheError.
-        """
+        """The stored values of those `keys` that are there. Raises: CacheError."""
         distinct = list(dict.fromkeys(keys))
         stored: dict[bytes, Values] = {}
         if not distinct or not self.path.exists():
@@ -73,11 +56,7 @@ class ValueCache:
 
     def put(self, values: Mapping[bytes, Sequence[float]]) -> None:
         """Store values, all or none of them; a key that is there already is
-        overwritten.
-
-        values: key -> its numbers.
-
-        Raises: CacheError.
+        overwritten. Raises: CacheError.
         """
         rows = []
         for key, numbers in values.items():
@@ -89,7 +68,6 @@ class ValueCache:
     def alone(self, keys: Iterable[bytes], wait: bool) -> Iterator[bool]:
         """Whether this process alone is at these keys until the block ends.
 
-        keys: what it wants to compute.
         wait: wait until no other process is at any of them; off, give False at once.
 
         Each key is locked as a byte of a file beside the cache: free when the process
@@ -113,9 +91,7 @@ class ValueCache:
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        """A connection for one operation: cheap to open, and never carried into a
-        forked process.
-        """
+        """A connection for one operation: never carried into a forked process."""
         table = "scores (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
         with (
             self._cache_errors(),

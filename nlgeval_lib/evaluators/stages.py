@@ -1,10 +1,9 @@
 """Questions to a judge in stages: one generator says what is asked; with an engine it
 scores, without one it plans.
 
-A judge's generator yields a `Stage` (requests that can be asked together) and is sent
-the answers; what it returns in the end is its result. `run` answers with an engine,
-`plan` with what a store has and else with stand-ins, and `drive` with any function. So
-a plan and a run of the same judge cannot differ.
+It yields a `Stage` (requests that can be asked together) and is sent the answers; what
+it returns is its result. `run` answers with an engine, `plan` with what a store has and
+else with stand-ins, so that plan and run cannot differ.
 """
 
 from __future__ import annotations
@@ -30,15 +29,13 @@ Draws = Sequence[Completion]
 class Stage:
     """Requests that can be asked together, as none waits for another's answer.
 
-    name: what the stage is called in plans and errors, such as "score".
-    requests: what is asked, in the order in which answers come back.
+    name: in plans and errors, such as "score".
     sampling: its `n` is how many draws each request gets.
     stand_in: a completion as the judge might write it, for all requests or one for
     each, to plan the stages after this one.
     exact: in plans: whether these requests will be asked; False: they hang on answers
-    to come, and are estimates.
-    last: no stage comes after this one, so that a plan ends here and no stand-in is
-    read.
+    to come.
+    last: no stage comes after this one, and no stand-in is read.
     keys: in plans: the keys of each request's draws, where they were looked for in a
     store.
     """
@@ -53,9 +50,7 @@ class Stage:
 
     @property
     def completions(self) -> int:
-        """How many completions answer this stage; an engine asks equal requests
-        once.
-        """
+        """How many completions answer this stage."""
         return len(self.requests) * self.sampling.n
 
 
@@ -64,11 +59,8 @@ Stages = Generator[Stage, Sequence[Draws], T]
 
 
 def drive(stages: Stages[T], answer: Callable[[Stage], Sequence[Draws]]) -> T:
-    """Run the generator to its result.
-
-    answer: gives a list of draws for each request of a stage.
-
-    Raises: ValueError where it gives too few or too many.
+    """Run the generator to its result; `answer` gives a list of draws for each request.
+    Raises: ValueError for too few or too many.
     """
     try:
         stage = next(stages)
@@ -85,16 +77,10 @@ def drive(stages: Stages[T], answer: Callable[[Stage], Sequence[Draws]]) -> T:
 
 
 def run(
-    stages: Stages[T],
-    engine: Engine,
-    store: Store | None = None,
-    progress: Any = None,
+    stages: Stages[T], engine: Engine, store: Store | None = None, progress: Any = None
 ) -> T:
-    """Run the generator to its result with an engine; an empty stage asks nothing.
-
-    engine: what is asked.
-    store: what has earlier completions and keeps new ones; None for none.
-    progress: what shows how far a stage is; None for nothing.
+    """Run the generator to its result with an engine, through a store; an empty stage
+    asks nothing.
     """
     from nlgeval_lib.engines import complete
 
@@ -107,17 +93,12 @@ def run(
 
 
 def plan(
-    stages: Stages[Any],
-    engine: Engine | None = None,
-    store: Store | None = None,
+    stages: Stages[Any], engine: Engine | None = None, store: Store | None = None
 ) -> list[Stage]:
-    """The stages that would be asked, none of them asked.
+    """The stages that would be asked, none of them asked; after an answer that is not
+    stored they are not `exact`.
 
-    engine, store: whose stored completions answer a stage, so that the next one is
-    exact; without both, stand-ins answer.
-
-    Returns: the stages in their order; after an answer that is not stored they are not
-    `exact`. The generator is closed.
+    engine, store: whose stored completions answer a stage; else stand-ins do.
     """
     planned: list[Stage] = []
     exact = True
@@ -139,10 +120,7 @@ def plan(
 
 
 def _next_stage(stages: Stages[Any], answers: Any) -> Stage | None:
-    """The stage that comes after these answers; None after the last one.
-
-    answers: None to start the generator.
-    """
+    """The stage after these answers (None to start); None after the last one."""
     try:
         return stages.send(answers)
     except StopIteration:
@@ -172,10 +150,7 @@ def has_completions(engine: Engine | None, store: Store | None) -> bool:
 def _keys(
     stage: Stage, engine: Engine | None, store: Store | None
 ) -> Sequence[Sequence[str]]:
-    """The keys of each request's draws; none where nothing of the model is stored.
-
-    Without any completion of the model there is nothing to look up, and no key is made.
-    """
+    """The keys of each request's draws; none where nothing of the model is stored."""
     if engine is None or not has_completions(engine, store):
         return ()
     return [request.keys(engine, stage.sampling) for request in stage.requests]

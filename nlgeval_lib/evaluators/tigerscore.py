@@ -3,15 +3,14 @@ data; a judge of analyses.
 
 `TigerScore` is the metric: a judge without a reference lists errors, and the score is
 the sum of their penalties (section 2.2). `TigerScoreReferenceBased` is how the paper
-made training data with GPT-4: errors named with the reference in view, then written as
-JSON (section 3.2). `AnalysisCheck` asks whether an analysis is right (sections 3.3 and
-4.5). `read_analysis` reads what the first two get; `gold_shares` is the count of Table
-6. A `Task` has the aspects by which errors are sorted (Table 10).
+made training data with GPT-4 (section 3.2). `AnalysisCheck` asks whether an analysis is
+right (sections 3.3 and 4.5).
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -92,11 +91,8 @@ _HAS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A text generation task whose errors are sorted by aspects.
-
-    label: in the paper's tables, such as "Summ".
-    name: in prompts, such as "summarization".
-    aspects: name -> definition.
+    """A text generation task, by its label in the paper's tables (Summ) and its name in
+    prompts (summarization); errors are sorted by its aspects, name -> definition.
 
     Source: TIGERScore, Table 10.
     """
@@ -108,19 +104,12 @@ class Task:
     def aspect(self, label: str) -> str:
         """The aspect that a judge wrote, as the paper spells it whatever its case and
         hyphens; "" for another.
-
-        label: what the judge wrote.
         """
-        for name in self.aspects:
-            if plain(name) == plain(label):
-                return name
-        return ""
+        return next((n for n in self.aspects if plain(n) == plain(label)), "")
 
 
 def tasks() -> dict[str, Task]:
-    """Every task with aspects by its label: Summ, Trans, D2T, LF-QA, MathQA,
-    Instruct.
-    """
+    """Every task by its label: Summ, Trans, D2T, LF-QA, MathQA, Instruct."""
     entries = prompts.load_definitions("tigerscore_aspects")["tasks"]
     by_label = {}
     for label, entry in entries.items():
@@ -130,10 +119,7 @@ def tasks() -> dict[str, Task]:
 
 
 def find_task(name: str) -> Task:
-    """A task by its label or its name in prompts, whatever its case and marks.
-
-    Raises: ValueError with the labels there are.
-    """
+    """A task by its label or name, whatever its case and marks. Raises: NotAllowed."""
     by_label = tasks()
     for task in by_label.values():
         if plain(name) in (plain(task.label), plain(task.name)):
@@ -146,8 +132,8 @@ class TigerScore(Judge):
     errors.
 
     instruction: what outputs were to do, for rows that do not say.
-    task: one of Table 10 (`Summ`, `Trans`, ...), by whose aspects errors are counted;
-    None counts them by no aspect.
+    task: one of Table 10 (`Summ`, ...), by whose aspects errors are counted; None: by
+    none.
     decoder: `sum` adds up the penalties, as the paper defines the score; `authors`
     takes the whole part of the total that the first line announces, as the published
     decoder does.
@@ -194,21 +180,17 @@ class TigerScore(Judge):
         )
 
     def settings(self) -> dict[str, Any]:
-        """The decoder, and an instruction for all rows by its hash."""
         return {
             "decoder": self.decoder,
             "instruction": _instruction_hash(self.instruction),
         }
 
     def form(self, stage: str = "score") -> dict[str, Any]:
-        """A pattern of whole analyses within the token limit (see `analysis_form`)."""
+        """A pattern of whole analyses (see `analysis_form`)."""
         return {"regex": analysis_form(self.sampling.max_tokens)}
 
     def schema(self, stage: str = "score") -> dict[str, Any]:
-        """A list of errors, with the task's aspects.
-
-        Raises: ValueError for the decoder `authors`.
-        """
+        """A list of errors, with the task's aspects. Raises: ValueError for `authors`."""
         if self.decoder == "authors":
             raise ValueError(
                 "decoder 'authors' reads the first line of an analysis, which JSON "
@@ -229,16 +211,13 @@ class TigerScore(Judge):
 
 
 def read_analysis(
-    text: str,
-    task: Task | None = None,
-    decoder: str = "sum",
+    text: str, task: Task | None = None, decoder: str = "sum"
 ) -> Judgment:
-    """An error analysis as a judgment, with the details that `TigerScore` names.
+    """An error analysis, in lines or JSON, as a judgment with the details that
+    `TigerScore` names.
 
-    text: an analysis in lines, or as JSON.
-    task: by whose aspects penalties are summed; an aspect that it does not have counts
-    as "other". None for no sums.
-    decoder: `sum` or `authors`, as for `TigerScore`.
+    task: by whose aspects penalties are summed, others as "other"; None for no sums.
+    decoder: `sum` or `authors`.
     """
     analysis = error_analysis(text) if decoder == "sum" else tigerscore_authors(text)
     details: dict[str, Any] = {
@@ -258,20 +237,10 @@ def read_analysis(
 
 
 def _is_whole(draw: Completion) -> bool:
-    """Whether there is a text in a completion, and all of it: only then is it rewritten
-    in the second turn.
-    """
+    """Whether a completion has a text, and all of it: only then is it rewritten."""
     if draw.finish_reason == "length" or failed(draw):
         return False
     return bool(draw.text.strip())
-
-
-def _without_analysis(draw: Completion) -> Judgment:
-    """Why the first turn gives nothing to rewrite: FAILED, TRUNCATED or EMPTY."""
-    missing = failed(draw)
-    if missing is None:
-        missing = cut(draw, Judgment.missing(Status.EMPTY, "no whole analysis"))
-    return missing
 
 
 def _instruction_hash(instruction: str) -> str | None:
@@ -290,8 +259,7 @@ def gold_shares(scores: pd.DataFrame | Sequence[float]) -> dict[str, float]:
     scores: a score frame of references, or their scores; NaN for none.
 
     Returns: `zero` and `above_minus_2`, per cent with that score; `n`: how many have a
-    score, of which both are shares; `n_missing`: how many have none. The shares are NaN
-    without any score.
+    score, of which both are shares (NaN without any); `n_missing`: how many have none.
     Source: TIGERScore, Table 6.
 
     Example:
@@ -311,11 +279,8 @@ def gold_shares(scores: pd.DataFrame | Sequence[float]) -> dict[str, float]:
 
 
 def analysis_form(room: int) -> str:
-    """A pattern of whole analyses that end within `room` tokens of a letter or more; up
-    to five errors.
-
-    room: the token limit. Where it is small, fewer errors and shorter texts are
-    allowed.
+    """A pattern of whole analyses of up to five errors that end within `room` tokens of
+    a letter or more; fewer errors and shorter texts where it is small.
 
     Source: TIGERScore, Table 9 (what is said of each error).
     """
@@ -339,10 +304,7 @@ def analysis_form(room: int) -> str:
 
 
 def _header_form(errors: str, reduction: str) -> str:
-    """A pattern of an analysis's first line.
-
-    errors, reduction: what may stand for the two numbers, as patterns.
-    """
+    """A pattern of an analysis's first line, with patterns for its two numbers."""
     return (
         rf"The model-generated output contains {errors} errors, "
         rf"with a total score reduction of {reduction}\."
@@ -404,7 +366,7 @@ class TigerScoreReferenceBased(Judge):
         if self.task.label not in ("Summ", "MathQA"):
             reference = f"{self.label}{reference}"
         aspects = self.task.aspects
-        descriptions = [f"{name}: {text}" for name, text in aspects.items()]
+        descriptions = itertools.starmap("{}: {}".format, aspects.items())
         values = {
             "generation_instruction": instruction,
             "input_context": source,
@@ -420,9 +382,8 @@ class TigerScoreReferenceBased(Judge):
         return self.first.render(**slots)
 
     def second(self, sample: Sample, analysis: str) -> Request:
-        """The second turn: the conversation so far, and the prompt of Table 17.
-
-        analysis: what the judge wrote in the first turn.
+        """The second turn: the conversation so far with the judge's analysis, and the
+        prompt of Table 17.
         """
         first = self.request(sample).messages or ()
         ask = prompts.render(
@@ -433,10 +394,8 @@ class TigerScoreReferenceBased(Judge):
         return Request(messages=(*first, answer, follow_up), id=sample.id)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
-        """The analyses of all samples, then each written as JSON; a failed analysis is
-        not asked to be rewritten.
-
-        Every draw of an analysis is rewritten once; the draws' scores are combined.
+        """The analyses of all samples, then each whole one, draw by draw, written as
+        JSON; the draws' scores are combined.
         """
         requests = [self.request(sample) for sample in samples]
         analyses = yield Stage("analyse", requests, self.shaped("analyse"), _STAND_IN)
@@ -458,12 +417,13 @@ class TigerScoreReferenceBased(Judge):
                     details = {**judgment.details, "analysis": draw.text}
                     judgments.append(dataclasses.replace(judgment, details=details))
                 else:
-                    judgments.append(_without_analysis(draw))
+                    empty = Judgment.missing(Status.EMPTY, "no whole analysis")
+                    judgments.append(failed(draw) or cut(draw, empty))
             combined.append(combine(judgments, self.missing))
         return combined
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """The parser `error_analysis`, which reads JSON as well."""
+        """`error_analysis`, which reads JSON as well."""
         return error_analysis
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
@@ -512,8 +472,8 @@ class AnalysisCheck(Judge):
     `analysis`, 0 where it does.
 
     question: `hallucination` asks, with the reference in view, whether the analysis has
-    factual errors or hallucinations (a yes is 0); `reasonable` asks for a yes or no
-    whether it is reasonable (a yes is 1).
+    factual errors or hallucinations (a yes is 0); `reasonable` asks whether it is
+    reasonable (a yes is 1).
     common: the settings of `Judge`.
 
     Source: TIGERScore, section 4.5, Tables 7 and 22 (hallucination); section 3.3, Table
@@ -546,11 +506,9 @@ class AnalysisCheck(Judge):
         return self.template.render(**values)
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """Whether the answer speaks for the analysis.
-
-        A yes or no that a sentence contradicts is missing. Of `hallucination`,
-        sentences such as "does not contain any factual errors" count where there is no
-        yes or no.
+        """Whether the answer speaks for the analysis. A yes or no that a sentence
+        contradicts is missing; of `hallucination`, sentences such as "does not
+        contain any factual errors" count where there is no yes or no.
         """
         answer = yes_no(completion.text)
         if self.question == "reasonable":

@@ -27,17 +27,14 @@ def weigh(
 
     score = sum(p(s) * s) / sum(p(s)), over the declared verdicts s
 
-    completion: with `logprobs`: for each token the log-probabilities of the likeliest
-    tokens.
     stated: the judgment that the text states.
     place: (start, end) of the verdict in the completion's text; None where it is not
     known.
-    values: the verdicts of one token each, and the score that each stands for. Tokens
-    that are none of them (blanks and capitals aside) do not count.
+    values: the verdicts of one token each, and their scores. Other tokens (blanks and
+    capitals aside) do not count.
 
-    Returns: details are those of `stated` and `probabilities`, verdict -> probability
-    as the judge gave it; `mass`, their sum; `outside`, what the judge gave to other
-    tokens, or what the listed ones lack; `stated`, the score as written. Missing where
+    Returns: details are those of `stated` and `probabilities`, `mass` (their sum),
+    `outside` (what other tokens have), `stated` (the score as written). Missing where
     log-probabilities do not show it.
 
     Source: Liu et al. (2023), G-Eval, section 2.
@@ -69,10 +66,8 @@ def weigh(
 def _probabilities(
     row: Mapping[str, float], values: Mapping[str, float]
 ) -> dict[str, float]:
-    """The probability of each verdict that has one, summed over its spellings.
-
-    row: the log-probabilities by token at one place.
-    values: verdict -> score.
+    """The probability of each verdict that has one, summed over its spellings; `row` is
+    token -> log-probability.
     """
     names = {name.casefold(): name for name in values}
     summed = dict.fromkeys(values, 0.0)
@@ -86,10 +81,8 @@ def _probabilities(
 def _token_position(
     completion: Completion, place: tuple[int, int] | None
 ) -> int | None:
-    """The index of the token that is the verdict at a place of the text; blanks do not
-    count.
-
-    place: (start, end) in the text. None where it is not known or no token fits.
+    """The index of the token that is the verdict at a place of the text, blanks aside;
+    None where no token fits.
     """
     if place is None or completion.logprobs is None:
         return None

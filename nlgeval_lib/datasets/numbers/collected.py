@@ -1,8 +1,5 @@
-"""What outputs ask of texts, written down while they run: from this the bundle's scores
-are made.
-
-A run with FOLDER set writes one file a call of `add`, so that many processes can write
-at once; `read` joins them.
+"""What outputs ask of texts, written down while they run (one file a call of `add`):
+from this the scores of `data/numbers` are made.
 """
 
 from __future__ import annotations
@@ -25,10 +22,8 @@ def wanted() -> bool:
 
 
 def add(rule: str, scores: Scores) -> None:
-    """Write down the values of items under a rule.
-
-    rule: as `numbers.saved_scores` has it.
-    scores: an item, the digests of its texts -> (value, reason where there is none).
+    """Write down, under a rule as `numbers.saved_scores` has it: an item, the digests
+    of its texts -> (value, reason where there is none).
     """
     path = Path(os.environ[FOLDER], f"{uuid.uuid4().hex}.pickle")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -37,10 +32,8 @@ def add(rule: str, scores: Scores) -> None:
 
 
 def read(folder: Path) -> dict[str, dict[tuple[bytes, ...], tuple[float, str]]]:
-    """All that was written down: rule -> item -> (value, reason).
-
-    folder: that `add` wrote to.
-    Raises: ValueError where two outputs were given different values for one item.
+    """All that was written down into a folder: rule -> item -> (value, reason). Raises:
+    ValueError where one item was given different values.
     """
     by_rule: dict[str, dict[tuple[bytes, ...], tuple[float, str]]] = {}
     for path in sorted(folder.glob("*.pickle")):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from dataclasses import dataclass, field
 from typing import Any
 
 from nlgeval_lib.datasets.registry import DataUnavailable
@@ -21,6 +22,7 @@ class TextNotHere(DataUnavailable, AttributeError):
 
 
 @functools.total_ordering
+@dataclass(slots=True, unsafe_hash=True, repr=False)
 class HashedText:
     """In the place of one text of a set: its hash and lengths.
 
@@ -35,37 +37,19 @@ class HashedText:
     shape: one of SHAPES.
     """
 
-    __slots__ = ("at", "characters", "digest", "name", "shape", "words")
-
-    def __init__(
-        self,
-        name: str,
-        at: int,
-        digest: bytes,
-        characters: int,
-        words: int,
-        shape: str = "a",
-    ) -> None:
-        self.name = name
-        self.at = at
-        self.digest = digest
-        self.characters = characters
-        self.words = words
-        self.shape = shape
+    name: str = field(compare=False)
+    at: int = field(compare=False)
+    digest: bytes
+    characters: int = field(compare=False)
+    words: int = field(compare=False)
+    shape: str = field(default="a", compare=False)
 
     def __len__(self) -> int:
-        """How many characters the text has."""
         return self.characters
 
     def split(self) -> range:
         """As many places as the text has words; the words are not here."""
         return range(self.words)
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
-
-    def __eq__(self, text: object) -> bool:
-        return isinstance(text, HashedText) and self.digest == text.digest
 
     def __lt__(self, text: HashedText | str) -> bool:
         # beside hashes the only text is the empty one, which comes first
@@ -76,26 +60,15 @@ class HashedText:
 
     def __format__(self, spec: str) -> str:
         """Refuse to be put into a text, such as a prompt."""
-        raise TextNotHere(self.missing())
+        raise TextNotHere(without_texts(self.name))
 
     def __getattr__(self, name: str) -> Any:
-        """Refuse every method and attribute of a text.
-
-        Names with an underscore are no attributes, as Python's own protocols (copying,
-        pickling, numpy) ask for them.
+        """Refuse every method and attribute of a text, but what Python's own protocols
+        ask for (copying, pickling, numpy): names with an underscore.
         """
         if name.startswith("_"):
             raise AttributeError(name)
-        raise TextNotHere(self.missing())
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """What `pickle` makes the same text of, in another process."""
-        values = (self.name, self.at, self.digest, self.characters, self.words)
-        return HashedText, (*values, self.shape)
-
-    def missing(self) -> str:
-        """Why the text cannot be read, and what would bring it."""
-        return without_texts(self.name)
+        raise TextNotHere(without_texts(self.name))
 
 
 def without_texts(name: str) -> str:
@@ -118,19 +91,12 @@ def digest_of(text: str | HashedText) -> bytes:
 
 
 def outline(text: str | HashedText) -> str:
-    """The text itself, or for one that is not here its shape: a text that has a word of
-    the same kind, or none, as it has.
-    """
+    """The text itself, or for one that is not here its shape."""
     return text.shape if isinstance(text, HashedText) else text
 
 
 def shape_of(text: str) -> int:
-    """The place in `SHAPES` of what stands for the text.
-
-    Example:
-        >>> [SHAPES[shape_of(text)] for text in ("Yes.", "да", "...", " ")]
-        ['a', 'é', '.', '']
-    """
+    """The place in `SHAPES` of what stands for the text."""
     if not text.strip():
         return 3
     if not text.replace(".", "").strip():

@@ -11,57 +11,23 @@ The paper's parts and where they are:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from nlgeval_lib.on_use import loaded_on_use
 
-if TYPE_CHECKING:
-    from nlgeval_lib.evaluators.hdeval.aggregator import (
-        Aggregator,
-        TooFewRows,
-        register,
-    )
-    from nlgeval_lib.evaluators.hdeval.attribution import (
-        overall,
-        permutation_importance,
-        predictions,
-        shap_values,
-        weights,
-    )
-    from nlgeval_lib.evaluators.hdeval.criteria import CriteriaTree, values
-    from nlgeval_lib.evaluators.hdeval.evaluator import Growth, HDEval
-
-__all__ = [
-    "Aggregator",
-    "CriteriaTree",
-    "Growth",
-    "HDEval",
-    "TooFewRows",
-    "overall",
-    "permutation_importance",
-    "predictions",
-    "register",
-    "shap_values",
-    "values",
-    "weights",
-]
-
+_MODULES = {
+    "aggregator": ("Aggregator", "TooFewRows", "register"),
+    "attribution": (
+        "overall",
+        "permutation_importance",
+        "predictions",
+        "shap_values",
+        "weights",
+    ),
+    "criteria": ("CriteriaTree", "values"),
+    "evaluator": ("Growth", "HDEval"),
+}
+__all__ = sorted(name for names in _MODULES.values() for name in names)
 # Scores that are aggregated again need neither the judge nor an engine.
-__getattr__ = loaded_on_use(
-    __name__,
-    {
-        "aggregator": ("Aggregator", "TooFewRows", "register"),
-        "attribution": (
-            "overall",
-            "permutation_importance",
-            "predictions",
-            "shap_values",
-            "weights",
-        ),
-        "criteria": ("CriteriaTree", "values"),
-        "evaluator": ("Growth", "HDEval"),
-    },
-)
+__getattr__ = loaded_on_use(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

@@ -1,9 +1,8 @@
 """Human preference-guided aggregation: from the scores of the criteria to the ratings
 that experts would give.
 
-In the paper's words: s_k = f(a_k), where a_k are the scores of output k on all criteria
-of all layers, s_k its ratings on the p rated aspects (here: targets), and f is a
-regressor. `Aggregator` is f: `fit` learns it from rated outputs, `predict` applies it.
+s_k = f(a_k), where a_k are the scores of output k on all criteria of all layers, s_k
+its ratings on the p rated aspects (here: targets), and f is a regressor: `Aggregator`.
 
 Source: HD-Eval, section 2.2, equation 2; implementations of section 3.2 and appendix
 C.3; ablations of Tables 4 and 5.
@@ -12,7 +11,7 @@ C.3; ablations of Tables 4 and 5.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -33,14 +32,15 @@ _DECIMALS = 10
 _SETTINGS = ("kind", "seed", "impute", "max_missing", "groups", "options")
 
 
-def register(name: str, make: Callable[[int], Any]) -> None:
-    """Makes a regressor of scikit-learn's kind known as the aggregator `name`.
-
-    make: `make(seed)` gives a regressor, not fitted.
-
-    Raises: ValueError for a name that is taken.
+def register(name: str, make: regressors.Maker) -> None:
+    """Makes a regressor of scikit-learn's kind known as the aggregator `name`;
+    `make(seed)` gives one, not fitted. Raises: ValueError for a name that is taken.
     """
-    regressors.register(name, make, _WITHOUT_RATINGS)
+    if name in (*regressors.MAKERS, *_WITHOUT_RATINGS):
+        raise ValueError(
+            f"there is an aggregator {name!r} already; register yours by another name"
+        )
+    regressors.MAKERS[name] = make
 
 
 class TooFewRows(ValueError):
@@ -60,7 +60,7 @@ class Aggregator:
     max_missing: with mean and median: rows that miss more than this share of their
     criteria (0 to 1) stay missing.
     groups: targets with an estimator of their own, such as [("naturalness",
-    "coherence"), ("groundedness",)]; None: one estimator for all targets.
+    "coherence"), ("groundedness",)]; None: one for all.
     options: settings of the estimator; for `criterion`, {target: criterion}.
 
     After `fit`: `criteria` and `targets` are the columns' names, `estimators` what was
@@ -83,7 +83,7 @@ class Aggregator:
         self.regressor = None  # one of the caller's own, of which copies are fitted
         if isinstance(kind, str):
             if kind not in _WITHOUT_RATINGS and regressors.maker(kind) is None:
-                names = (*regressors.names(), *_WITHOUT_RATINGS)
+                names = (*regressors.MAKERS, *_WITHOUT_RATINGS)
                 by_full_name = "or scikit-learn's by its full name (sklearn.svm.SVR)"
                 raise NotAllowed("aggregator", kind, names, by_full_name)
         else:
@@ -116,10 +116,7 @@ class Aggregator:
         self.notes: dict[str, Any] = {}
 
     def fresh(self, **options: Any) -> Aggregator:
-        """An aggregator with the same settings that is not fitted.
-
-        options: join its own.
-        """
+        """One with the same settings (and further options) that is not fitted."""
         settings = {name: getattr(self, name) for name in _SETTINGS}
         settings["options"] = {**self.options, **options}
         if self.regressor is not None:
@@ -128,16 +125,12 @@ class Aggregator:
 
     def fit(self, X: pd.DataFrame, Y: pd.DataFrame) -> Self:
         """Fit on criteria scores X and human ratings Y, rows aligned by position; both
-        may hold NaN.
-
-        X: a column for each criterion.
-        Y: a column for each target.
+        may hold NaN; gives this aggregator.
 
         A row trains a group where all its targets are rated and none of its criteria is
         missing or all are imputed; `notes` counts the rows. With mean and median, a
         criterion without any score counts for nothing, here and in `predict`.
 
-        Returns: this aggregator.
         Raises: ValueError where rows or columns do not match; TooFewRows.
         """
         self._name(X.columns, Y.columns)
@@ -164,17 +157,10 @@ class Aggregator:
         return self
 
     def _fit_group(
-        self,
-        group: Sequence[str],
-        scores: np.ndarray,
-        ratings: np.ndarray,
+        self, group: Sequence[str], scores: np.ndarray, ratings: np.ndarray
     ) -> None:
-        """Fit one estimator on the targets of a group.
-
-        scores: [rows, criteria].
-        ratings: [rows, targets], all of them.
-
-        Raises: TooFewRows where fewer than two rows can train it.
+        """Fit one estimator on the targets of a group, of scores [rows, criteria] and
+        all ratings [rows, targets]. Raises: TooFewRows.
         """
         from sklearn.exceptions import ConvergenceWarning
 
@@ -214,11 +200,7 @@ class Aggregator:
 
     def estimator(self, targets: int = 1) -> Any:
         """What learns so many targets, not fitted: where a regressor knows one target
-        only, one for each.
-
-        targets: how many.
-
-        Raises: ValueError for an option that it does not have.
+        only, one for each. Raises: ValueError for an option that it does not have.
         """
         from sklearn import base, multioutput, utils
 
@@ -236,12 +218,8 @@ class Aggregator:
         return multioutput.MultiOutputRegressor(estimator)
 
     def unfitted(self, criteria: Sequence[str], targets: Sequence[str]) -> Self:
-        """Make `average` or `criterion` ready without any ratings.
-
-        criteria, targets: the names of the columns to come.
-
-        Returns: this aggregator.
-        Raises: ValueError for a kind that needs ratings.
+        """Make `average` or `criterion` ready for these columns without any ratings;
+        gives this aggregator. Raises: ValueError for a kind that needs ratings.
         """
         if self.needs_ratings or self.impute != "drop":
             raise ValueError(
@@ -302,10 +280,8 @@ class Aggregator:
         return filled
 
     def predict(self, X: pd.DataFrame) -> pd.DataFrame:
-        """The ratings [rows, targets] that follow from criteria scores; NaN in rows
-        that stay missing.
-
-        X: a column for each criterion (others are ignored).
+        """The ratings [rows, targets] that follow from criteria scores (further columns
+        are ignored); NaN in rows that stay missing.
 
         Raises: ValueError before `fit`, or for missing columns.
         """
@@ -324,11 +300,7 @@ class Aggregator:
         return pd.DataFrame(ratings, index=X.index, columns=list(self.targets))
 
     def predict_array(self, scores: np.ndarray) -> np.ndarray:
-        """As `predict`, from and to arrays, columns in the order of `criteria` and
-        `targets`.
-
-        scores: [rows, criteria], NaN for a missing one.
-        """
+        """As `predict`, from and to arrays in the order of `criteria` and `targets`."""
         filled = self.filled(np.asarray(scores, dtype=np.float64))
         if self.kind == "criterion":
             # A target needs no other criterion than its own.
@@ -352,9 +324,7 @@ class Aggregator:
         return np.round(predicted, _DECIMALS)
 
     def signature(self) -> dict[str, Any]:
-        """What a signature says of the aggregator: kind, policy, and what is not the
-        default.
-        """
+        """What a signature says: kind, policy, and what is not the default."""
         parts: dict[str, Any] = {"agg": self.kind, "impute": self.impute}
         if self.impute != "drop":
             parts["impute"] += f"<={self.max_missing:g}"
@@ -370,11 +340,8 @@ class Aggregator:
 
     def to_json(self) -> dict[str, Any]:
         """Settings, what it was fitted on, what it makes of the first rows of that, and
-        a perceptron's weights: values of JSON.
-
-        Other kinds are fitted again to the same.
-
-        Raises: ValueError for a regressor without a name.
+        a perceptron's weights (other kinds are fitted again to the same): values of
+        JSON. Raises: ValueError for a regressor without a name.
         """
         if self.regressor is not None:
             raise ValueError(
@@ -400,9 +367,7 @@ class Aggregator:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Aggregator:
         """The aggregator of `to_json`: fitted again, a perceptron with its weights put
-        back.
-
-        Raises: ValueError where it predicts otherwise than the one that was saved;
+        back. Raises: ValueError where it predicts otherwise than the saved one;
         KeyError where something is not there.
         """
         self = cls(**{name: data[name] for name in _SETTINGS})

@@ -3,8 +3,7 @@ of fewer criteria or rows.
 
 Three answers to what matters, each [criteria, targets]: `permutation_importance` (the
 paper's saliency g), `shap_values(...).importance()` and `weights`. `overall` makes one
-number a criterion of them, and `top` the choice of equation 3. `predictions` is for the
-sweeps over training rows and numbers of criteria.
+number a criterion of them, and `top` the choice of equation 3.
 
 Source: HD-Eval, sections 2.3 (equation 3) and 4.4; Tables 4 and 5, Figures 4 to 9.
 """
@@ -34,8 +33,8 @@ def permutation_importance(
     criterion's scores? [criteria, targets]
 
     aggregator: a fitted one.
-    X: criteria scores.
-    Y: ratings, rows aligned with X. Rows without a prediction or a rating are left out.
+    X, Y: criteria scores and ratings, rows aligned; those without prediction or rating
+    are left out.
     repeats: how often each criterion is shuffled; the losses are averaged.
 
     Returns: 1.0 is the variance of a target's ratings; `attrs["sd"]`: {target: standard
@@ -78,25 +77,19 @@ def _predicted_rows(
     aggregator: Aggregator, X: pd.DataFrame, Y: pd.DataFrame
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scores [rows, criteria] and ratings [rows, targets] of rows with a prediction.
-
     Raises: ValueError where a target has fewer than 2 ratings in them.
     """
     scores = matrix(X[list(aggregator.criteria)])
     ratings = matrix(Y[list(aggregator.targets)])
     rows = ~np.isnan(aggregator.predict_array(scores)).any(axis=1)
-    _require_ratings(aggregator.targets, ratings[rows])
-    return scores[rows], ratings[rows]
-
-
-def _require_ratings(targets: Sequence[str], ratings: np.ndarray) -> None:
-    """Raises: ValueError where a target has fewer than 2 ratings."""
-    counts = (~np.isnan(ratings)).sum(axis=0)
-    for target, count in zip(targets, counts, strict=True):
+    counts = (~np.isnan(ratings[rows])).sum(axis=0)
+    for target, count in zip(aggregator.targets, counts, strict=True):
         if count < 2:
             raise ValueError(
                 f"{count} rows with a prediction and a rating of {target}; "
                 "at least 2 are needed"
             )
+    return scores[rows], ratings[rows]
 
 
 def _table(source: Aggregator | ShapValues, values: np.ndarray) -> pd.DataFrame:
@@ -122,9 +115,7 @@ class ShapValues:
     targets: tuple[str, ...]
 
     def importance(self) -> pd.DataFrame:
-        """The mean size of the values of each criterion, for each target: [criteria,
-        targets].
-        """
+        """The mean size of the values: [criteria, targets]."""
         return _table(self, np.abs(self.values).mean(axis=0))
 
 
@@ -139,7 +130,6 @@ def shap_values(
     """Shapley values of random rows of X that have a prediction, by the package shap.
 
     aggregator: a fitted one.
-    X: criteria scores.
     rows: how many rows are explained; None: all.
     seed: of the choice of rows and the sampling.
     rounds: permutations a row for regressors that are sampled; trees and linear models
@@ -172,18 +162,10 @@ def shap_values(
 
 
 def _explain(
-    estimator: Any,
-    X: np.ndarray,
-    background: np.ndarray,
-    seed: int,
-    rounds: int,
+    estimator: Any, X: np.ndarray, background: np.ndarray, seed: int, rounds: int
 ) -> Any:
-    """Shapley values of one estimator: of a tree or a forest exactly, of any other
-    regressor sampled.
-
-    X, background: [rows, criteria].
-
-    Returns: [rows, criteria], with a third axis for several targets.
+    """Shapley values of one estimator [rows, criteria, (targets)]: of a tree or a
+    forest exactly, of any other regressor sampled.
     """
     import shap
     from sklearn.ensemble import RandomForestRegressor
@@ -210,9 +192,8 @@ def _explain(
 
 
 def _ranks(scores: np.ndarray, thresholds: Sequence[np.ndarray]) -> np.ndarray:
-    """How many of a criterion's thresholds lie below each score [rows, criteria].
-
-    thresholds: those of each criterion, sorted.
+    """How many of a criterion's sorted thresholds lie below each score [rows,
+    criteria].
     """
     columns = scores.astype(np.float32).T  # as scikit-learn rounds them
     ranks = list(map(np.searchsorted, thresholds, columns))
@@ -220,14 +201,9 @@ def _ranks(scores: np.ndarray, thresholds: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _ranked_tree(
-    tree: Any,
-    thresholds: Sequence[np.ndarray],
-    n_trees: int,
+    tree: Any, thresholds: Sequence[np.ndarray], n_trees: int
 ) -> dict[str, np.ndarray]:
-    """A tree of a forest as shap takes it, with its thresholds' ranks.
-
-    n_trees: of the forest, whose prediction is the mean of its trees.
-    """
+    """A tree of a forest of so many as shap takes it, with its thresholds' ranks."""
     ranks = []
     for criterion, threshold in zip(tree.feature, tree.threshold, strict=True):
         ranks.append(np.searchsorted(thresholds[criterion], threshold))
@@ -243,17 +219,10 @@ def _ranked_tree(
 
 
 def _complete(
-    aggregator: Aggregator,
-    X: pd.DataFrame,
-    rows: int | None,
-    rng: np.random.Generator,
+    aggregator: Aggregator, X: pd.DataFrame, rows: int | None, rng: np.random.Generator
 ) -> np.ndarray:
-    """Random rows of X that have a prediction, in their order, gaps filled as the
-    aggregator fills them.
-
-    rows: at most so many; None: all.
-
-    Raises: ValueError where there is none.
+    """At most so many random rows of X (None: all) that have a prediction, in their
+    order, gaps filled. Raises: ValueError where there is none.
     """
     filled = aggregator.filled(matrix(X[list(aggregator.criteria)]))
     filled = filled[~np.isnan(filled).any(axis=1)]
@@ -268,13 +237,9 @@ def _complete(
 
 
 def weights(aggregator: Aggregator, X: pd.DataFrame) -> pd.DataFrame:
-    """What the fitted numbers themselves say: impurity decreases of trees, sizes of
-    linear coefficients. [criteria, targets]
-
-    aggregator: a fitted one. Trees that predict several targets at once have one
-    importance for all of them.
-    X: criteria scores; coefficients are scaled by the criteria's standard deviations in
-    it.
+    """What the fitted numbers themselves say: impurity decreases of trees (of several
+    targets at once, one for all), sizes of linear coefficients scaled by the
+    standard deviations in X. [criteria, targets]
 
     Raises: ValueError for a perceptron.
     Source: HD-Eval, Figure 8.
@@ -297,10 +262,7 @@ def weights(aggregator: Aggregator, X: pd.DataFrame) -> pd.DataFrame:
 
 def overall(importance: pd.DataFrame) -> pd.Series:
     """One number a criterion: the mean over the targets of its share of each target's
-    total importance.
-
-    importance: [criteria, targets]. Negative importances count as 0; a target that
-    nothing matters for adds 0.
+    total importance [criteria, targets]; negative importances count as 0.
     """
     positive = importance.clip(lower=0.0)
     totals = positive.sum(axis=0)
@@ -308,12 +270,8 @@ def overall(importance: pd.DataFrame) -> pd.Series:
 
 
 def top(importance: pd.DataFrame, among: Sequence[str], k: int) -> list[str]:
-    """The most important of some criteria, most important first, ties in their order.
-
-    importance: [criteria, targets].
-    among: the criteria to choose from: those of the last layer, as upper ones are
-    decomposed already.
-    k: at most so many.
+    """At most k of some criteria (those of the last layer), most important [criteria,
+    targets] first, ties in their order.
 
     Source: HD-Eval, equation 3 and Algorithm 1, line 17; footnote 3.
     """
@@ -335,8 +293,7 @@ def predictions(
     """What does each kind of aggregator predict for the test rows, to be correlated
     with the ratings beside it?
 
-    X: criteria scores.
-    Y: ratings, rows aligned with X.
+    X, Y: criteria scores and ratings, rows aligned.
     test: positions of the rows that are predicted; all others train.
     kinds, seeds: of the aggregators; a seed also draws the training rows.
     shares: of the training rows, in (0, 1], drawn at random for each seed (Figure 4).
@@ -344,8 +301,8 @@ def predictions(
     settings: `Aggregator`'s.
 
     Returns: columns kind, share, criteria (how many), seed, row (position in X),
-    target, predicted (NaN where too few rows train), human; with counts `attrs["order"]`: {seed: criteria, most
-    important first}.
+    target, predicted (NaN where too few rows train), human; with counts
+    `attrs["order"]`: {seed: criteria, most important first}.
     Raises: ValueError for a share outside (0, 1].
     """
     train = np.setdiff1d(np.arange(len(X)), test)
@@ -359,8 +316,8 @@ def predictions(
         order = list(X.columns)
         if counts:
             aggregator = Aggregator(kind, seed=seed, **settings).fit(X_train, Y_train)
-            order = _by_importance(aggregator, X_train, Y_train, seed)
-            orders[seed] = order
+            importance = permutation_importance(aggregator, X_train, Y_train, seed=seed)
+            order = orders[seed] = top(importance, order, len(order))
         for count in counts or (len(order),):
             aggregator = Aggregator(kind, seed=seed, **settings)
             try:
@@ -368,46 +325,25 @@ def predictions(
                 predicted = aggregator.predict(X.iloc[test])
             except TooFewRows:
                 predicted = Y.iloc[test] * np.nan
-            table = {"kind": kind, "share": share, "criteria": count, "seed": seed}
-            table |= _beside_ratings(predicted, Y.iloc[test], test)
+            human = Y.iloc[test]
+            table = {
+                "kind": kind,
+                "share": share,
+                "criteria": count,
+                "seed": seed,
+                "row": np.repeat(np.asarray(test), human.shape[1]),
+                "target": list(human.columns) * len(test),
+                "predicted": predicted.to_numpy().ravel(),
+                "human": human.to_numpy(dtype=float).ravel(),
+            }
             tables.append(pd.DataFrame(table))
     joined = pd.concat(tables, ignore_index=True)
     joined.attrs["order"] = orders
     return joined
 
 
-def _by_importance(
-    aggregator: Aggregator, X: pd.DataFrame, Y: pd.DataFrame, seed: int
-) -> list[str]:
-    """All criteria, the most important for a fitted aggregator first."""
-    importance = permutation_importance(aggregator, X, Y, seed=seed)
-    criteria = list(X.columns)
-    return top(importance, criteria, len(criteria))
-
-
-def _beside_ratings(
-    predicted: pd.DataFrame,
-    human: pd.DataFrame,
-    test: Sequence[int] | np.ndarray,
-) -> dict[str, Any]:
-    """The columns of a table with a row for each test row and target.
-
-    predicted, human: [test rows, targets].
-    """
-    return {
-        "row": np.repeat(np.asarray(test), human.shape[1]),
-        "target": list(human.columns) * len(test),
-        "predicted": predicted.to_numpy().ravel(),
-        "human": human.to_numpy(dtype=float).ravel(),
-    }
-
-
 def _training_rows(train: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """A random share of the training rows, two or more where there are as many; in
-    their order.
-
-    train: their positions.
-
+    """A random share of the training rows (positions), two or more, in their order.
     Raises: ValueError for a share outside (0, 1].
     """
     if not 0 < share <= 1:

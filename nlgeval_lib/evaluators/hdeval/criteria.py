@@ -2,10 +2,8 @@
 into finer ones.
 
 A `CriteriaTree` holds the `Criterion` of a task's overall quality with finer ones below
-it; `walk` and `nodes` give each as a `Node`, with its layer and parent. A `Task` has
-the words of the prompts: one scores a criterion in the light of its parent, the other
-asks for finer criteria, which `finer` reads from the answer. `values` makes a frame of
-the criteria's scores, for an aggregator.
+it. A `Task` has the words of the prompts: one scores a criterion in the light of its
+parent, the other asks for finer criteria, which `finer` reads from the answer.
 
 Source: HD-Eval, section 2.1; published decompositions: Tables 10 to 12, Figure 3.
 """
@@ -53,10 +51,8 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A criterion where it stands in a tree.
-
-    layer: 0 is the task as a whole, 1 the criteria below it, and so on.
-    parent: the criterion above; None for the task.
+    """A criterion where it stands in a tree: layer 0 is the task as a whole, which has
+    no parent.
     """
 
     criterion: Criterion
@@ -71,10 +67,8 @@ class Node:
 
 @dataclass(frozen=True)
 class CriteriaTree:
-    """A task and its criteria.
-
-    root: the task's overall quality, layer 0; its children are layer 1, and so on.
-    source: where the criteria are from, in words.
+    """A task's overall quality (layer 0) and its criteria; `source` says in words where
+    they are from.
 
     Raises: ValueError where an id is empty or is there twice, or a criterion has no
     name.
@@ -107,10 +101,11 @@ class CriteriaTree:
 
     def nodes(self, layers: Iterable[int] | None = None) -> list[Node]:
         """The nodes of some layers, by default of all but the root."""
-        if layers is None:
-            return [node for node in self.walk() if node.layer > 0]
-        chosen = set(layers)
-        return [node for node in self.walk() if node.layer in chosen]
+        chosen = None if layers is None else set(layers)
+        every = list(self.walk())
+        if chosen is None:
+            return every[1:]
+        return [node for node in every if node.layer in chosen]
 
     @property
     def depth(self) -> int:
@@ -128,8 +123,6 @@ class CriteriaTree:
     def of_target(self, target: str) -> str | None:
         """The id of the layer-1 criterion that is a rated aspect, by id or name,
         whatever its case and marks; None if there is none.
-
-        target: the aspect.
         """
         for node in self.nodes([1]):
             if plain(target) in (plain(node.id), plain(node.criterion.name)):
@@ -141,16 +134,10 @@ class CriteriaTree:
         return _indented(self.root)
 
     def with_children(
-        self,
-        id: str,
-        children: Sequence[tuple[str, str]],
-        origin: str = "generated",
+        self, id: str, children: Sequence[tuple[str, str]], origin: str = "generated"
     ) -> CriteriaTree:
-        """The tree with finer criteria added below one; this tree stays as it is.
-
-        id: of the criterion that gets them.
-        children: (name, definition) of each; ids are made from the names.
-        origin: of the new criteria.
+        """The tree with finer criteria (name, definition) added below the one of an id;
+        this tree stays as it is. Ids are made from the names.
 
         Raises: ValueError where there is no criterion `id`.
         """
@@ -189,16 +176,10 @@ class CriteriaTree:
 
     @classmethod
     def from_criteria(
-        cls,
-        criteria: Mapping[str, str] | Iterable[str],
-        source: str = "given",
+        cls, criteria: Mapping[str, str] | Iterable[str], source: str = "given"
     ) -> CriteriaTree:
-        """A tree of one layer, to be used as it is or grown.
-
-        criteria: names, or names with definitions.
-        source: where they are from, in words.
-
-        Raises: ValueError for none.
+        """A tree of one layer, of names or names with definitions, to be used as it is
+        or grown. Raises: ValueError for none.
         """
         if not isinstance(criteria, Mapping):
             criteria = dict.fromkeys(criteria, "")
@@ -213,9 +194,7 @@ class CriteriaTree:
     @classmethod
     def published(cls, name: str) -> CriteriaTree:
         """The decomposition that the paper prints: summeval (Table 11), topical_chat
-        (Table 10) or data_to_text (Table 12).
-
-        Raises: ValueError for another name.
+        (Table 10) or data_to_text (Table 12). Raises: NotAllowed.
         """
         choose("published criteria", name, PUBLISHED)
         data = prompts.load_definitions(f"hdeval_{name}")
@@ -224,21 +203,15 @@ class CriteriaTree:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CriteriaTree:
-        """The tree of `dataclasses.asdict`.
-
-        data: the dictionary, as it was saved.
-
-        Raises: ValueError, KeyError, TypeError or AttributeError where it is none.
+        """The tree of `dataclasses.asdict`. Raises: ValueError, KeyError, TypeError or
+        AttributeError where it is none.
         """
         return cls(_criterion(data["root"]), str(data["source"]))
 
 
 # The root of a tree, where no paper names one.
 OVERALL = Criterion(
-    "overall",
-    "Overall quality",
-    "How good the text is on the whole.",
-    origin="ours",
+    "overall", "Overall quality", "How good the text is on the whole.", origin="ours"
 )
 
 
@@ -290,9 +263,7 @@ class Task:
     @classmethod
     def named(cls, name: str) -> Task:
         """The task of a name: summary, dialogue, data_to_text, or general for anything
-        else.
-
-        Raises: ValueError for another name.
+        else. Raises: NotAllowed.
         """
         tasks = prompts.load_definitions("hdeval_tasks")["tasks"]
         return cls(name=name, **tasks[choose("task", name, tasks)])
@@ -309,11 +280,8 @@ class Task:
         return "\n\n".join(blocks)
 
     def scoring_prompt(self, node: Node, sample: str) -> str:
-        """The prompt for the score of one criterion, which names its parent as well
-        (hierarchy-aware prompting).
-
-        node: the criterion where it stands.
-        sample: the sample as `show` gives it.
+        """The prompt for the score of one criterion of a shown sample, which names its
+        parent as well (hierarchy-aware prompting).
 
         Source: HD-Eval, section 2.1, Figures 11 to 13.
         """
@@ -327,9 +295,7 @@ class Task:
         )
 
     def decomposition_prompt(self, criterion: Criterion, count: int) -> str:
-        """The prompt that asks for finer criteria below one.
-
-        count: how many at most.
+        """The prompt that asks for at most `count` finer criteria below one.
 
         Source: HD-Eval, equation 1, Figure 10.
         """
@@ -347,18 +313,11 @@ class Task:
 
 
 def finer(
-    completion: Completion,
-    parent: Criterion,
-    most: int,
+    completion: Completion, parent: Criterion, most: int
 ) -> tuple[list[tuple[str, str]], str]:
-    """The finer criteria that a model listed, or the reason why there is none. Never
-    raises on any text.
-
-    completion: the answer to a decomposition prompt.
-    parent: the criterion that was decomposed.
-    most: at most so many are taken, each name once and none the parent's.
-
-    Returns: (name, definition) of each and "", or an empty list and the reason.
+    """The finer criteria that a model listed below a parent, as (name, definition),
+    each name once and none the parent's, at most so many, and ""; or none and the
+    reason. Never raises on any text.
     """
     from nlgeval_lib.evaluators.judge import answered, failed
     from nlgeval_lib.parsers.lists import criteria
@@ -403,11 +362,7 @@ def _in_sentence(name: str) -> str:
 
 
 def values(scores: Mapping[str, Sequence[Judgment]], index: Any = None) -> pd.DataFrame:
-    """The numbers of criteria's judgments: [outputs, criteria], NaN for none.
-
-    scores: criterion -> a judgment an output.
-    index: the rows' labels; None counts from 0.
-    """
+    """The numbers of criteria's judgments: [outputs, criteria], NaN for none."""
     columns = {}
     for criterion, judgments in scores.items():
         columns[criterion] = [judgment.value for judgment in judgments]

@@ -1,10 +1,8 @@
 """HD-Eval: a hierarchy of criteria, each scored by a language model, joined by an
 aggregator fitted on ratings.
 
-`HDEval` is the evaluator. `fit` scores the criteria of a tree that is there and fits
-the aggregator; `train` grows the tree as well (Algorithm 1), as `Growth` says, and
-gives a `Trained` with one `Layer` for each iteration. Then `score` rates outputs.
-`save` and `load` keep a fitted evaluator in a file.
+`HDEval.fit` scores the criteria of a tree that is there and fits the aggregator;
+`train` grows the tree as well (Algorithm 1). Then `score` rates outputs.
 """
 
 from __future__ import annotations
@@ -24,8 +22,7 @@ from typing import Any
 import pandas as pd
 
 from nlgeval_lib import files, prompts
-from nlgeval_lib.engines import Engine, Sampling
-from nlgeval_lib.engines.store import Store
+from nlgeval_lib.engines import Sampling
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.hdeval import attribution
 from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator
@@ -38,18 +35,12 @@ from nlgeval_lib.evaluators.hdeval.criteria import (
     finer,
     values,
 )
-from nlgeval_lib.evaluators.judge import (
-    ChatFormat,
-    Judge,
-    make_sampling,
-    most_frequent,
-    numbers,
-)
+from nlgeval_lib.evaluators.judge import ChatFormat, Judge, most_frequent, numbers
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
-from nlgeval_lib.records import Completion, Judgment, Sample, Status
+from nlgeval_lib.records import Judgment, Sample, Status
 
 # The scale of a criterion's score, as the prompts print it.
 LOW = 1
@@ -61,13 +52,7 @@ OWN_CRITERIA = (
     '{"Truth": "Is it true?", "Use": "Does it help?"}'
 )
 # Settings that are saved as they are, being values of JSON.
-_PLAIN = (
-    "layers",
-    "use",
-    "seed",
-    "structured",
-    "missing",
-)
+_PLAIN = ("layers", "use", "seed", "structured", "missing")
 # What a plan takes for the answer to a decomposition prompt.
 STAND_IN = "\n".join(
     f"{number}. Finer criterion {number}: how well the text does in part {number}."
@@ -104,8 +89,7 @@ class Layer:
 
     layer: its number, from 1.
     criteria: ids of the layer's criteria, which were scored.
-    decomposed: id of a criterion of the layer above -> ids of those that it was
-    decomposed into.
+    decomposed: id of a criterion of the layer above -> ids of those below it now.
     failed: id of a criterion that gave nothing -> the reason.
     kept: ids of this layer's criteria that are decomposed in the next iteration.
     importance: [criteria so far, targets], by permutation; None after the last
@@ -122,12 +106,9 @@ class Layer:
 
 @dataclass(frozen=True)
 class Trained:
-    """What training gave.
-
-    tree: the finished criteria.
-    aggregator: fitted on the scores of all of them.
-    history: one `Layer` for each iteration.
-    scores: criterion's id -> a judgment for each training output.
+    """What training gave: the finished criteria, the aggregator fitted on them, a
+    `Layer` for each iteration, and criterion's id -> a judgment for each training
+    output.
     """
 
     tree: CriteriaTree
@@ -154,13 +135,12 @@ class HDEval(Judge):
     decompose_sampling: sampling settings of decomposition prompts.
     judge: the settings of `Judge`.
 
-    After `fit` (or `train`, which also grows the criteria), `score` rates a long
-    frame's rows. An output that it was fitted on is marked in its details
-    (`seen_in_training`): its score is no evidence. Details: `target`; `criteria`, id ->
-    score (NaN for none); `n_criteria`, `n_missing_criteria`.
+    After `fit` or `train`, `score` rates a long frame's rows. An output that it was
+    fitted on is marked in its details (`seen_in_training`): its score is no evidence.
+    Details: `target`; `criteria`, id -> score (NaN for none); `n_criteria`,
+    `n_missing_criteria`.
 
-    Raises: ValueError for settings that contradict each other, or criteria that the
-    tree does not have.
+    Raises: ValueError for settings that contradict each other, or unknown criteria.
     Source: HD-Eval, section 2; sampling of appendix C.3.
     """
 
@@ -214,16 +194,12 @@ class HDEval(Judge):
                 "layers and use both say which criteria are scored; give one of them"
             )
         self.aggregator = aggregator
-        decompose_defaults = {"temperature": 0.0, "max_tokens": 1024}
-        decompose_settings = make_sampling(decompose_defaults, decompose_sampling)
-        self.decompose_sampling = self.with_room(decompose_settings)
+        self.decompose_sampling = self.greedy(1024, decompose_sampling)
         self.used()  # criteria that are not there are refused now
 
     @property
     def advice(self) -> str:
-        """What else must be given, for the message that rows lack a column: criteria of
-        one's own, ratings.
-        """
+        """What else must be given, for the message that rows lack a column."""
         sentences = []
         if self.task.name != "general":
             sentences.append(
@@ -239,9 +215,8 @@ class HDEval(Judge):
     # -- criteria
 
     def used(self) -> list[Node]:
-        """The criteria that are scored, in the tree's order.
-
-        Raises: ValueError for ids or layers that the tree does not have.
+        """The criteria that are scored, in the tree's order. Raises: ValueError for ids
+        or layers that the tree does not have.
         """
         if self.use is not None:
             chosen = [self.tree.node(id).id for id in self.use]
@@ -256,23 +231,12 @@ class HDEval(Judge):
             )
         return nodes
 
-    def features(
-        self,
-        data: Any,
-        *,
-        engine: Engine | None = None,
-        store: Store | None = None,
-        progress: Any = None,
-    ) -> dict[str, list[Judgment]]:
-        """The scores of the criteria in use, without an aggregator.
-
-        data: a frame, or a list of samples.
-        engine, store, progress: in place of the evaluator's own; None for those.
-
-        Returns: criterion's id -> its judgment of each row or sample.
+    def features(self, data: Any, **asking: Any) -> dict[str, list[Judgment]]:
+        """Criterion's id -> its judgment of each row or sample, without an aggregator;
+        arguments as for `judge`.
         """
         stages = self.criteria_stages(self.given(data), self.used())
-        return self.run(stages, engine, store, progress)
+        return self.run(stages, **asking)
 
     def criteria_stages(
         self,
@@ -284,8 +248,8 @@ class HDEval(Judge):
         """Every sample on every criterion; samples that look alike are asked once,
         whatever their aspects.
 
-        nodes: the criteria. Requests of one criterion stand together, as their prompts
-        begin alike.
+        nodes: the criteria. Requests of one stand together, as their prompts begin
+        alike.
         name: of the stage.
         last: whether nothing is asked after them.
 
@@ -312,10 +276,6 @@ class HDEval(Judge):
             scores[node.id] = [judgments[text] for text in texts]
         return scores
 
-    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The score of one criterion, 1 to 5, at the beginning of its completion."""
-        return self.reader(sample)(completion.text).judgment()
-
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
         """The parser `rating` on the scale of the prompts, 1 to 5."""
         return functools.partial(rating, low=LOW, high=HIGH)
@@ -335,50 +295,34 @@ class HDEval(Judge):
 
     # -- learning
 
-    def fit(
-        self,
-        data: pd.DataFrame,
-        *,
-        engine: Engine | None = None,
-        store: Store | None = None,
-        progress: Any = None,
-    ) -> HDEval:
+    def fit(self, data: pd.DataFrame, **asking: Any) -> HDEval:
         """Score the criteria of the training outputs and fit the aggregator on their
-        ratings.
+        ratings; gives this evaluator.
 
-        data: a long frame with `aspect` and `human`: a row for each output and rated
+        data: a long frame with `aspect` and `human`, a row for each output and rated
         aspect.
-        engine, store, progress: in place of the evaluator's own; None for those.
+        asking: engine, store and progress, as for `judge`.
 
-        Returns: this evaluator, fitted.
         Raises: ValueError where there is nothing to learn from.
         """
         outputs, human = self.training_data(data)
         aggregator = self.new_aggregator(self.tree, human.columns)
         nodes = self._read_by(aggregator, human.columns)
         stages = self.criteria_stages(outputs, nodes)
-        scores = self.run(stages, engine, store, progress)
+        scores = self.run(stages, **asking)
         self.aggregator = aggregator.fit(values(scores), human)
         self._note_training(outputs, human)
         return self
 
     def train(
-        self,
-        data: pd.DataFrame,
-        *,
-        growth: Growth | None = None,
-        engine: Engine | None = None,
-        store: Store | None = None,
-        progress: Any = None,
+        self, data: pd.DataFrame, *, growth: Growth | None = None, **asking: Any
     ) -> Trained:
         """Algorithm 1: grow the tree from its first layer and fit the aggregator, layer
-        by layer.
+        by layer. Afterwards this evaluator has the finished tree and aggregator.
 
-        data, engine, store, progress: as for `fit`.
-        growth: how far it grows; None for the paper's numbers.
+        growth: how far it grows; None for the paper's numbers. Other arguments as for
+        `fit`.
 
-        Returns: what training gave; its `history` says what each iteration did.
-        Afterwards this evaluator has the finished tree and aggregator.
         Raises: ValueError where there is nothing to learn from, or only some criteria
         are to be used.
         Source: HD-Eval, section 2.4, Algorithm 1.
@@ -390,7 +334,7 @@ class HDEval(Judge):
             )
         outputs, human = self.training_data(data)
         stages = self.growing(outputs, human, growth or Growth())
-        trained = self.run(stages, engine, store, progress)
+        trained = self.run(stages, **asking)
         self.tree = trained.tree
         self.aggregator = trained.aggregator
         self.grown = True
@@ -400,11 +344,9 @@ class HDEval(Judge):
     def growing(
         self, outputs: Sequence[Sample], human: pd.DataFrame, growth: Growth
     ) -> Stages[Trained]:
-        """Algorithm 1 on the training outputs, as stages to be asked.
+        """Algorithm 1 on the training outputs and their ratings [outputs, targets], as
+        stages; ends early where no criterion could be decomposed.
 
-        human: their ratings [outputs, targets].
-
-        Ends early where no criterion could be decomposed; `history` says why.
         Source: HD-Eval, section 2.4, Algorithm 1 (whose lines the comments name).
         """
         tree = self.tree.up_to(1)
@@ -448,18 +390,12 @@ class HDEval(Judge):
         return Trained(tree, aggregator, tuple(history), scores)
 
     def _decompositions(
-        self,
-        parents: Sequence[Criterion],
-        most: int,
-        name: str,
+        self, parents: Sequence[Criterion], most: int, name: str
     ) -> Stages[tuple[dict[str, list[tuple[str, str]]], dict[str, str]]]:
-        """Ask for finer criteria below each parent.
+        """Ask for finer criteria, at most so many below each parent.
 
-        most: at most so many below one.
-        name: of the stage.
-
-        Returns: parent's id -> (name, definition) of each finer criterion; and parent's
-        id -> the reason why there is none.
+        Returns: parent's id -> (name, definition) of each; and parent's id -> why there
+        is none.
         Source: HD-Eval, equation 1; Algorithm 1, lines 3 to 6.
         """
         requests = []
@@ -479,8 +415,8 @@ class HDEval(Judge):
         return children, failed
 
     def _note_training(self, outputs: Sequence[Sample], human: pd.DataFrame) -> None:
-        """Keep what tells whether an output was learnt from: hashes, for
-        `seen_in_training` and the signature.
+        """Keep hashes of what was learnt from, for `seen_in_training` and the
+        signature.
         """
         if self.aggregator.needs_ratings:
             hashes = [_hash(self.task.show(output)) for output in outputs]
@@ -505,8 +441,8 @@ class HDEval(Judge):
         return self.aggregator.fresh(**criterion_of)
 
     def _read_by(self, aggregator: Aggregator, targets: Iterable[str]) -> list[Node]:
-        """The criteria in use that the aggregator reads for these targets; all in use
-        where it reads none of them.
+        """The criteria in use that the aggregator reads for these targets; all where it
+        reads none.
         """
         names: set[str] = set()
         for target in targets:
@@ -514,13 +450,12 @@ class HDEval(Judge):
         return [node for node in self.used() if node.id in names] or self.used()
 
     def training_data(self, frame: pd.DataFrame) -> tuple[list[Sample], pd.DataFrame]:
-        """The outputs of a rated frame, and their ratings [outputs, targets].
+        """The outputs of a rated frame (samples without an aspect), and their ratings
+        [outputs, targets], NaN where one is not rated.
 
         frame: a row for each output and rated aspect. Rows with the same ids and text
         are one output; where one has an aspect again, it is another output.
 
-        Returns: samples without an aspect, and a frame with a column for each aspect,
-        NaN where one is not rated.
         Raises: ValueError where the frame has no ratings; ModuleNotFoundError before
         anything is asked.
         """
@@ -541,11 +476,7 @@ class HDEval(Judge):
         keys.append([self.task.show(sample) for sample in samples])
         human = pd.to_numeric(frame["human"]).to_numpy(float)
         rows = pd.DataFrame(
-            {
-                "output": list(zip(*keys, strict=True)),
-                "aspect": aspects,
-                "human": human,
-            }
+            {"output": list(zip(*keys, strict=True)), "aspect": aspects, "human": human}
         )
         # An aspect that an output has again is of its next turn; each (output, turn)
         # has a place, which is its row in the ratings.
@@ -562,9 +493,8 @@ class HDEval(Judge):
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
         """The criteria of every different output, then for each sample the rating of
-        its aspect.
-
-        Raises: ValueError for an aspect that the aggregator was not fitted for.
+        its aspect. Raises: ValueError for an aspect that the aggregator was not
+        fitted for.
         """
         aggregator = self._ready_aggregator(samples)
         targets = [_target(sample, aggregator.targets) for sample in samples]
@@ -580,9 +510,8 @@ class HDEval(Judge):
         return judgments
 
     def _ready_aggregator(self, samples: Sequence[Sample]) -> Aggregator:
-        """The fitted aggregator, or one that needs no fitting for the samples' aspects.
-
-        Raises: ValueError where it needs ratings and is not fitted.
+        """The fitted aggregator, or one that needs no fitting. Raises: ValueError where
+        it needs ratings and is not fitted.
         """
         aggregator = self.aggregator
         if aggregator.fitted:
@@ -600,16 +529,10 @@ class HDEval(Judge):
         return aggregator.unfitted(criteria, targets)
 
     def _rated(
-        self,
-        sample: Sample,
-        target: str,
-        value: float,
-        behind: Mapping[str, Judgment],
+        self, sample: Sample, target: str, value: float, behind: Mapping[str, Judgment]
     ) -> Judgment:
-        """A predicted rating with the criteria behind it, or why there is none.
-
-        value: the rating, NaN where there is none.
-        behind: criterion's id -> its judgment.
+        """A predicted rating (NaN for none) with the criteria behind it, or why there
+        is none.
         """
         missing = [name for name in behind if behind[name].status is not Status.OK]
         details: dict[str, Any] = {
@@ -635,36 +558,28 @@ class HDEval(Judge):
     # -- who said it, keeping
 
     def settings(self) -> dict[str, Any]:
-        """Task, criteria (how many, and a hash of their ids, names, definitions and
-        parents) and aggregator.
-        """
+        """Task, criteria (how many, and a hash) and aggregator."""
         criteria = []
         for node in self.used():
             criterion = node.criterion
             parent = node.parent and node.parent.name
             criteria.append((node.id, criterion.name, criterion.definition, parent))
-        settings = {
+        return {
             "task": self.task.name,
             "criteria": f"{len(criteria)}#{_hash(criteria)[:6]}",
             "layers": "all" if self.layers is None else "+".join(map(str, self.layers)),
             **self.aggregator.signature(),
+            "fitted_on": self.fitted_on or None,
         }
-        if self.fitted_on:
-            settings["fitted_on"] = self.fitted_on
-        return settings
 
     def templates(self) -> tuple[Template, ...]:
         """The scoring prompt, and the decomposition prompt where the tree was grown."""
-        names = [self.task.evaluate]
-        if self.grown:
-            names.append(DECOMPOSE)
+        names = (self.task.evaluate, DECOMPOSE) if self.grown else (self.task.evaluate,)
         return tuple(map(prompts.template, names))
 
     def save(self, path: Path | str) -> None:
         """Write criteria, aggregator and settings to a JSON file, whole or not at all.
-
-        Raises: OSError where it cannot be written; ValueError for an aggregator without
-        a name.
+        Raises: OSError; ValueError for an aggregator without a name.
         """
         data = {
             "format": FORMAT,
@@ -681,20 +596,15 @@ class HDEval(Judge):
             "aggregator": self.aggregator.to_json(),
         }
         text = json.dumps(
-            data,
-            allow_nan=False,
-            ensure_ascii=False,
-            separators=(",", ":"),
+            data, allow_nan=False, ensure_ascii=False, separators=(",", ":")
         )
         files.write_text(path, text + "\n")
 
     @classmethod
     def load(cls, path: Path | str, **judge: Any) -> HDEval:
-        """The evaluator of a file; nothing in the file is run.
-
-        judge: engine, store and other settings of `Judge`, in place of the saved ones.
-
-        Raises: ValueError where it is no saved evaluator.
+        """The evaluator of a file, in which nothing is run; `judge` are settings of
+        `Judge` in place of the saved ones. Raises: ValueError where it is no saved
+        evaluator.
         """
         try:
             data = files.from_json(Path(path).read_text(encoding="utf-8"))
@@ -721,9 +631,8 @@ class HDEval(Judge):
 def _grown(
     tree: CriteriaTree, children: Mapping[str, Sequence[tuple[str, str]]]
 ) -> tuple[CriteriaTree, dict[str, tuple[str, ...]]]:
-    """The tree with finer criteria; and parent's id -> the ids of its new ones.
-
-    children: parent's id -> (name, definition) of each.
+    """The tree with finer criteria (parent's id -> (name, definition) of each); and
+    parent's id -> the ids of its new ones.
     """
     decomposed = {}
     for id, definitions in children.items():
@@ -734,15 +643,11 @@ def _grown(
 
 
 def _criteria_tree(
-    task: Task,
-    criteria: str | CriteriaTree | Mapping[str, str] | Iterable[str] | None,
+    task: Task, criteria: str | CriteriaTree | Mapping[str, str] | Iterable[str] | None
 ) -> CriteriaTree:
-    """The tree that a setting `criteria` means.
-
-    criteria: None is the task's published one; a text the name of a published one; else
-    a tree, or names (with definitions).
-
-    Raises: ValueError where there is none.
+    """The tree that a setting `criteria` means: the task's published one (None), a
+    published one by name, a tree, or names (with definitions). Raises: ValueError
+    for none.
     """
     if criteria is None:
         criteria = task.criteria
@@ -759,9 +664,8 @@ def _criteria_tree(
 
 
 def _target(sample: Sample, targets: Sequence[str]) -> str:
-    """The target that a sample asks for; without an aspect the only one.
-
-    Raises: ValueError naming the sample, for an aspect that is none of the targets.
+    """The target that a sample asks for; without an aspect the only one. Raises:
+    ValueError naming the sample, for an aspect that is none of the targets.
     """
     # Without ratings, "" is a target: it stands for a sample's overall quality.
     if sample.aspect in targets:

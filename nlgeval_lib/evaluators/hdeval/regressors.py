@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 Maker = Callable[[int], Any]  # a regressor for a seed, not fitted
@@ -22,11 +22,8 @@ _INTERNAL = ("tests", "externals", "conftest")
 
 
 def _sklearn(name: str, *, seeded: bool = True, **settings: Any) -> Maker:
-    """What makes a regressor of scikit-learn, with its seed where it takes one.
-
-    name: module and class below `sklearn`.
-    seeded: off where nothing is drawn, so that no seed is set.
-    settings: the regressor's own.
+    """What makes a regressor of scikit-learn (module and class below `sklearn`), with
+    the seed where one is drawn by.
     """
     module, _, kind = name.rpartition(".")
 
@@ -40,8 +37,8 @@ def _sklearn(name: str, *, seeded: bool = True, **settings: Any) -> Maker:
     return make
 
 
-# Name of an aggregator -> what makes its regressor.
-_MAKERS: dict[str, Maker] = {
+# Name of an aggregator -> what makes its regressor; `aggregator.register` adds to it.
+MAKERS: dict[str, Maker] = {
     "lr": _sklearn("linear_model.LinearRegression", seeded=False),
     "ridge": _sklearn("linear_model.Ridge", seeded=False),
     "dt": _sklearn("tree.DecisionTreeRegressor"),
@@ -56,43 +53,22 @@ _MAKERS: dict[str, Maker] = {
 }
 
 
-def names() -> tuple[str, ...]:
-    """The names there are, those of `register` too."""
-    return tuple(_MAKERS)
-
-
-def register(name: str, make: Maker, taken: Iterable[str] = ()) -> None:
-    """Make a regressor of scikit-learn's kind known by a name.
-
-    make: gives a regressor for a seed, not fitted.
-    taken: names that are not free, besides those there are.
-
-    Raises: ValueError for a name that is taken.
-    """
-    if name in (*_MAKERS, *taken):
-        raise ValueError(
-            f"there is an aggregator {name!r} already; register yours by another name"
-        )
-    _MAKERS[name] = make
-
-
 def maker(name: str) -> Maker | None:
     """What makes the regressor of a name, or of a dotted name such as
-    `sklearn.svm.SVR`; None where there is none.
+    `sklearn.svm.SVR`; None where there is none. Only what scikit-learn itself has is
+    imported.
 
-    Only what scikit-learn itself has is imported.
     Raises: ValueError for a dotted name of anything but a regressor.
     """
     if name.startswith("sklearn."):
         return _by_dotted_name(name)
-    return _MAKERS.get(name)
+    return MAKERS.get(name)
 
 
 @functools.cache
 def _by_dotted_name(name: str) -> Maker:
-    """What makes the regressor of scikit-learn with this name.
-
-    Raises: ValueError where it is none, or cannot be made without settings.
+    """As `maker`. Raises: ValueError where it is none, or cannot be made without
+    settings.
     """
     from sklearn import base
 
