@@ -2,17 +2,9 @@
 compiled by numba on first use, or run as plain Python where numba is not installed.
 
 A resample is written as whole-number weights: how often each item was drawn. A pair of
-copies of one item is tied on both sides, which is what the resampled data themselves
-would say. The weight of an item is `base` plus the product of its rows in `a` and `b`,
-as `draws.Draws` says. Each step works on a row of resamples side by side. Sums of whole
-numbers are exact. One thread.
-
-Who calls what:
-- `ranked`, `pearson`: a coefficient of each list in each resample, for `lists.Lists`.
-- `across`: a coefficient over systems, whose means differ by resample, for
-  `levels.Systems`.
-- `lower_before`, `of_counts`: a coefficient without each item in turn (`lists`).
-- `inversions`, `inversions_of_few`: discordant pairs of one long list (`long_list`).
+copies of one item is tied on both sides. The weight of an item is `base` plus the
+product of its rows in `a` and `b`, as `draws.Draws` says. Each step works on a row of
+resamples side by side. Sums of whole numbers are exact. One thread.
 
 Words: a cell is the set of items of a list that are tied on both sides. A code is the
 dense rank of a value within its list, from 0. m is the number of resamples.
@@ -60,9 +52,7 @@ def inner(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def kept(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compiled once a machine and kept, where that can be written; without numba as
-    it stands, to the same numbers.
-
-    A loop that is not compiled counts its time, and warns once it took `SLOW` seconds.
+    it stands, with a warning once such loops took `SLOW` seconds.
     """
     if numba is None:
 
@@ -116,8 +106,6 @@ def add_present(to, row):
 def from_pairs(coef, n, agree, differ_x, differ_y, differ_both, classes):
     """A Kendall coefficient or acc_eq from counts of pairs; NaN where not defined.
 
-    coef: number of the coefficient, from KENDALL_A on.
-    n: items, copies included.
     agree: concordant minus discordant pairs.
     differ_x, differ_y, differ_both: pairs that differ in x, in y, in both.
     classes: the smaller of the numbers of distinct values of x and of y.
@@ -152,9 +140,7 @@ def from_moments(cross, square_x, square_y):
 @inner
 def careful_pearson(x, y, w):
     """Pearson's coefficient in two passes, the accurate way; NaN for fewer than two
-    items, or a side that is constant but for rounding.
-
-    x, y, w: values and weights, (items,).
+    items, or a side that is constant but for rounding. x, y, w: (items,).
     """
     n = mean_x = mean_y = 0.0
     low_x = np.inf
@@ -198,17 +184,15 @@ def ranked(
 ):
     """Any coefficient of ranks of each list, as `lists.Lists` prepares it.
 
-    row_of_a, row_of_b: (items,), each item's row in `a` and in `b`; items in order of
-    their cells.
-    cell: (cells + 1,), the first item of each cell, and the number of items.
-    bounds: (lists + 1,), the first cell of each list, and the number of cells.
+    row_of_a, row_of_b: (items,), each item's row in `a` and in `b`, `[row, resample]`;
+        items in order of their cells.
+    cell, bounds: the first item of each cell, and the first cell of each list; and the
+        number of all, in both.
     x, y: (cells,), codes, in order of x and then y within each list.
     turned: x and y have changed places, so that y has the fewer values.
-    a, b: `[row, resample]`, the factors of an item's weight.
     base: 0; or one half, where an item is in (1) or out (0), and a second row of
-    results is that of all that the first leaves out.
-    scratch: room for the weights of cells and values. It comes from the caller, as
-    fresh memory costs more than the arithmetic on it.
+        results is that of all that the first leaves out.
+    scratch: room for the weights of cells and values.
     out: (lists, m); with base one half (2 * lists, m).
     """
     m = a.shape[1]
@@ -248,9 +232,7 @@ def ranked(
 @inner
 def weigh(row_of_a, row_of_b, edges, a, b, base, cells):
     """The weights of the cells of one list, into `cells[cell, resample]`: the sum over
-    the items of each cell.
-
-    edges: (cells of the list + 1,), the first item of each cell. Others as `ranked`.
+    the items of each cell, whose first is in `edges`.
     """
     kind = a.dtype.type
     for c in range(len(edges) - 1):
@@ -297,12 +279,11 @@ def weigh_values(y, edges, cells, base, at_value):
 
 @inner
 def doubled(ranks, counts, cubes):
-    """From the weight of each value to twice its mid-rank less 1, in place:
-    `ranks[code, resample]`, from the lowest value up.
+    """From the weight of each value to twice its mid-rank less 1, in place, from the
+    lowest value up: twice the weight below plus its own, a whole number, with mean n.
 
-    That is twice the weight below plus its own: a whole number, with mean n.
-    counts: counts[0] becomes n, the sum of all weights.
-    cubes: (m,), becomes the sum of the third powers of the weights.
+    counts, cubes: counts[0] becomes n, the sum of all weights, and cubes that of their
+        third powers.
     """
     counts[:] = 0
     cubes[:] = 0
@@ -330,8 +311,6 @@ def kendall(coef, x, y, cells, at_value, tree, counts, sums, turned, out):
     """Kendall's coefficients and acc_eq of one list of cells, in order of x: (m,).
 
     A Fenwick tree over the values of y counts the earlier cells that stand lower.
-    x, y: codes of the cells. cells: their weights, `[cell, resample]`.
-    at_value, tree, counts, sums: room. turned: as `ranked`.
     Source: Knight 1966; Fenwick 1994.
     """
     top = 0
@@ -375,10 +354,8 @@ def kendall(coef, x, y, cells, at_value, tree, counts, sums, turned, out):
 
 @inner
 def add_values_of_y(coef, at_value, top, sums):
-    """What the final weights of the values of y say: ties (row 2 of sums) and, for
-    tau-c, classes (row 5).
-
-    top: the number of values of y.
+    """What the final weights of the `top` values of y say: ties (row 2 of sums) and,
+    for tau-c, classes (row 5).
     """
     for k in range(top):
         add_product(sums[2], at_value[k], at_value[k])
@@ -389,9 +366,7 @@ def add_values_of_y(coef, at_value, top, sums):
 @inner
 def lead_over_earlier(value, at_value, tree, n, lead):
     """The weight of the earlier cells that are lower in y than this value, less that of
-    the higher ones: twice the lower, plus the equal, less all. Into `lead`, (m,).
-
-    value: a code of y. n: (m,), the weight of all earlier cells.
+    the higher ones: twice the lower, plus the equal, less all (n). Into `lead`, (m,).
     """
     equal = at_value[value]
     for j in range(len(n)):
@@ -407,10 +382,7 @@ def lead_over_earlier(value, at_value, tree, n, lead):
 
 @inner
 def insert(value, weight, at_value, tree, top):
-    """Count a cell among the earlier ones.
-
-    value: its code of y. weight: (m,). top: the number of values of y.
-    """
+    """Count a cell among the earlier ones; top: the number of values of y."""
     add(at_value[value], weight)
     # Nodes are numbered from 1. Adding the lowest bit leads to the next that holds it.
     node = value + 1
@@ -452,7 +424,6 @@ def spearman(x, y, cells, ranks_x, ranks_y, counts, sums, cubes_y, out):
 
     Twice a mid-rank is a whole number, so all sums are exact. The centred sum of its
     squares is a third of n ** 3 less the third powers of the weights of tied values.
-    x, y: codes of the cells. cells: their weights, `[cell, resample]`.
     ranks_x: room. ranks_y, cubes_y: of y, as `doubled` makes them.
     """
     values = x[-1] + 1 if len(x) else 0
@@ -504,20 +475,9 @@ def pearson(row_of_a, row_of_b, bounds, x, y, a, b, base, out):
         middle_x = own_x.sum() / max(len(own_x), 1)
         middle_y = own_y.sum() / max(len(own_y), 1)
         totals = np.zeros(6)
-        sum_moments(
-            own_x,
-            own_y,
-            middle_x,
-            middle_y,
-            own_a,
-            own_b,
-            a,
-            b,
-            base,
-            row,
-            sums,
-            totals,
-        )
+        middles = (middle_x, middle_y)
+        rows = (own_a, own_b)
+        sum_moments(own_x, own_y, middles, rows, a, b, base, row, sums, totals)
         for half in range(1 if base == 0 else 2):
             for j in range(a.shape[1]):
                 if half:
@@ -533,15 +493,15 @@ def pearson(row_of_a, row_of_b, bounds, x, y, a, b, base, out):
 
 
 @inner
-def sum_moments(
-    x, y, middle_x, middle_y, row_of_a, row_of_b, a, b, base, row, sums, totals
-):
+def sum_moments(x, y, middles, rows, a, b, base, row, sums, totals):
     """Sums of products about the middles, of one list.
 
-    row: (m,), room for an item's weights.
+    rows: of each item, in `a` and in `b`. row: (m,), room for an item's weights.
     sums: `[6, resample]`: of the weights, and of these times x, y, x squared, y
-    squared, x times y. totals: (6,), the same with each item once.
+        squared, x times y. totals: (6,), the same with each item once.
     """
+    middle_x, middle_y = middles
+    row_of_a, row_of_b = rows
     kind = a.dtype.type
     sums[:] = 0
     for i in range(len(x)):
@@ -567,17 +527,10 @@ def weights_of(row_of_a, row_of_b, a, b, base, j):
 
 @inner
 def quick_pearson(sums, middle_x, middle_y):
-    """Pearson's coefficient from sums of products around the middles; NaN where too
-    many digits are lost.
-
-    sums: (6,), of the weights and of these times x, y, x squared, y squared, x times y.
+    """Pearson's coefficient from the six sums of `sum_moments`; NaN where too many
+    digits are lost.
     """
-    n = sums[0]
-    sum_x = sums[1]
-    sum_y = sums[2]
-    sum_xx = sums[3]
-    sum_yy = sums[4]
-    sum_xy = sums[5]
+    n, sum_x, sum_y, sum_xx, sum_yy, sum_xy = sums
     mean_x = sum_x / n
     mean_y = sum_y / n
     square_x = sum_xx - sum_x * mean_x
@@ -606,12 +559,11 @@ def order(a, b, slack):
 
 @kept
 def across(coef, x, y, slack_x, slack_y, w, out):
-    """Any coefficient of each row of x and y, which differ by resample: (m,). All
-    pairs of systems are looked at.
+    """Any coefficient of each row of x and y, which differ by resample: (m,).
 
     x, y, w: `[resample, system]`, means of scores and of ratings, and weights.
     slack_x, slack_y: (systems,), how far rounding alone can move a value: values no
-    further apart are tied.
+        further apart are tied.
     """
     for j in range(len(x)):
         if coef == PEARSON:
@@ -622,7 +574,7 @@ def across(coef, x, y, slack_x, slack_y, w, out):
 
 @inner
 def all_pairs(coef, x, y, slack_x, slack_y, w):
-    """A coefficient of ranks of one row of systems. x, y, w: (systems,)."""
+    """A coefficient of ranks of one row of systems; all pairs are looked at."""
     n = agree = differ_x = differ_y = differ_both = 0.0
     cross = square_x = square_y = 0.0
     classes_x = classes_y = 0
@@ -677,12 +629,19 @@ def below(tree, node):
     return total
 
 
+@inner
+def count_in(tree, code, weight):
+    """Add the weight of a value to a Fenwick tree."""
+    node = code + 1
+    while node < len(tree):
+        tree[node] += weight
+        node += node & -node
+
+
 @kept
 def lower_before(size, x, y, out):
     """Of each cell, in order of x: items of smaller x that are lower in y, less those
-    that are higher.
-
-    size: items of each cell. x, y: its codes. out: the results. All (cells,).
+    that are higher. size: items of each cell. All (cells,).
     """
     tree = np.zeros(y.max() + 2)
     n = 0.0
@@ -696,41 +655,27 @@ def lower_before(size, x, y, out):
             out[c] = lower + below(tree, y[c] + 1) - earlier
             n += size[c]
         for c in range(first, stop):
-            node = y[c] + 1
-            while node < len(tree):
-                tree[node] += size[c]
-                node += node & -node
+            count_in(tree, y[c], size[c])
         first = stop
 
 
 @kept
 def of_counts(coef, n, agree, differ_x, differ_y, differ_both, classes, out):
-    """`from_pairs` of each entry; NaN below two items.
-
-    All but coef: (entries,), floats.
-    """
+    """`from_pairs` of each entry; NaN below two items. All but coef: (entries,)."""
     for i in range(len(n)):
         out[i] = np.nan
         if n[i] > 1:
-            out[i] = from_pairs(
-                coef,
-                n[i],
-                agree[i],
-                differ_x[i],
-                differ_y[i],
-                differ_both[i],
-                classes[i],
-            )
+            differ = differ_x[i], differ_y[i], differ_both[i]
+            out[i] = from_pairs(coef, n[i], agree[i], *differ, classes[i])
 
 
 @kept
 def pairs_within(starts, x, y, tied_x, tied_y, out):
     """Of each group of items, its pairs: concordant less discordant, tied in x, in y,
-    in both; and how many values of x, and of y, no other group has. All pairs of a
-    group are looked at.
+    in both; and how many values of x, and of y, no other group has.
 
     starts: (groups + 1,), the first item of each group, and the number of items.
-    x, y: (items,), codes. tied_x, tied_y: (items,), how many items have the same code.
+    x, y, tied_x, tied_y: (items,), codes, and how many items have the same code.
     out: (6, groups).
     """
     for g in range(len(starts) - 1):
@@ -756,9 +701,9 @@ def pairs_within(starts, x, y, tied_x, tied_y, out):
 
 @inner
 def all_moves(below, tied, lower, higher, n):
-    """Over all items: the sign of their gap to one item times that to another.
+    """Over all n items: the sign of their gap to one item times that to another.
 
-    below, tied: items below each item, and tied with it. n: all items.
+    below, tied: items below each item, and tied with it.
     lower, higher: the two items, in order of their values.
     """
     if below[lower] == below[higher]:
@@ -771,11 +716,10 @@ def all_moves(below, tied, lower, higher, n):
 @kept
 def own_ranks(starts, x, y, rank_x, rank_y, below_x, below_y, tied_x, tied_y, n, out):
     """What each group's own items have in sums of ranks that a group moves, as
-    `leaving` says. All pairs of a group are looked at.
+    `leaving` says.
 
-    starts: as `pairs_within`. x, y, rank_x, rank_y, below_x, below_y, tied_x, tied_y:
-    (items,): codes, twice the centred ranks, items below, and tied. n: all items.
-    out: (3, groups).
+    starts: as `pairs_within`. The others, (items,): codes, twice the centred ranks,
+        items below, and tied. n: all items. out: (3, groups).
     """
     for g in range(len(starts) - 1):
         for i in range(starts[g], starts[g + 1]):
@@ -800,8 +744,7 @@ def both_moved(starts, y, rank_y, group, x_in_order, y_in_order, out):
     group's items, times the same in y.
 
     starts: as `pairs_within`. y, rank_y: (items,), codes and twice the centred ranks,
-    group by group.
-    group, x_in_order, y_in_order: (items,), in order of x. out: (groups,).
+        group by group. group, x_in_order, y_in_order: in order of x. out: (groups,).
     """
     tree = np.zeros(y.max() + 2)
     n = 0.0
@@ -821,20 +764,16 @@ def both_moved(starts, y, rank_y, group, x_in_order, y_in_order, out):
             if after:
                 break
             for i in range(first, stop):
-                node = y_in_order[i] + 1
-                while node < len(tree):
-                    tree[node] += 1
-                    node += node & -node
+                count_in(tree, y_in_order[i], 1)
             n += stop - first
         first = stop
 
 
 @kept
 def inversions(values, space, count):
-    """How many pairs stand in falling order: a merge sort of the values.
+    """How many pairs stand in falling order, added to `count`: a merge sort of the
+    values, whose order is lost; space: room of the same size.
 
-    values: (n,), floats; their order is lost. space: (n,), floats, room.
-    count: (1,), of whole numbers, what is added to.
     Source: Knight 1966.
     """
     n = len(values)
@@ -854,10 +793,9 @@ def inversions(values, space, count):
 
 @inner
 def merge(source, target, start, middle, stop):
-    """Merge two sorted neighbours into target; how many pairs stood in falling order.
-
-    The neighbours are source[start:middle] and source[middle:stop]. The choice of a
-    side is arithmetic, as a branch would be guessed wrongly.
+    """Merge two sorted neighbours, source[start:middle] and source[middle:stop], into
+    target; how many pairs stood in falling order. The choice of a side is arithmetic,
+    as a branch would be guessed wrongly.
     """
     falling = 0
     left_at = start
@@ -873,14 +811,8 @@ def merge(source, target, start, middle, stop):
         right_at += falls
         left_at += 1 - falls
         k += 1
-    while left_at < middle:
-        target[k] = source[left_at]
-        left_at += 1
-        k += 1
-    while right_at < stop:
-        target[k] = source[right_at]
-        right_at += 1
-        k += 1
+    unmerged = slice(left_at, middle) if left_at < middle else slice(right_at, stop)
+    target[k:stop] = source[unmerged]
     return falling
 
 
@@ -888,9 +820,8 @@ def merge(source, target, start, middle, stop):
 def inversions_of_few(codes, higher, count):
     """`inversions` of numbers of few values.
 
-    codes: (n,), codes of the values.
-    higher: (values,), zeros at first: how many earlier codes are higher than each.
-    count: (1,), of whole numbers, what is added to.
+    codes: of the values. higher: (values,), zeros at first: how many earlier codes are
+        higher than each.
     """
     falling = 0
     for code in codes:

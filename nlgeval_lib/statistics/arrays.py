@@ -1,16 +1,12 @@
-"""Arrays in: what callers pass, made clean floats or refused; and what becomes of
-items without a score, by name.
-
-Arrays: `floats` checks one, `alike` several of one shape. Settings: `choice`, `whole`,
-`number`, `share` and `scale` check one each. Gaps: `fill` applies a policy of
-`POLICIES`, `common` leaves out what any side lacks, `mean_of_samples` makes one score
-of several draws. An error says what was got, what is allowed, and what to do.
+"""What callers pass, made clean or refused: `floats`, `alike` and others check arrays
+and labels, `choice`, `whole`, `number` and others settings; and what becomes of items
+without a score (`fill`, `common`, `mean_of_samples`).
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,15 +49,12 @@ class TooFew(ValueError):
 
 
 def floats(values: Any, name: str, *forms: str) -> Floats:
-    """Values as a fresh float64 array with at least one entry; None, masked entries and
-    pandas' NA become NaN.
+    """Values as a fresh float64 array; None, masked entries and pandas' NA become NaN.
 
-    values: anything that numpy makes an array of, booleans among it.
     name: of the argument, for errors.
-    forms: names of the axes, "item" or "system, input", where only these numbers of
-    dimensions will do.
-    Raises: ValueError for another form, text, complex numbers, dates, infinity, ragged
-    nesting and an empty array.
+    forms: names of the axes, "item" or "system, input", where only these will do.
+    Raises: ValueError for another form, infinity, an empty array, and what is no
+    rectangular array of numbers.
     """
     if isinstance(values, np.ma.MaskedArray):
         values = np.ma.filled(values.astype(float), np.nan)
@@ -99,10 +92,7 @@ def floats(values: Any, name: str, *forms: str) -> Floats:
 
 
 def _numbers(array: npt.NDArray[Any], name: str) -> Floats:
-    """An array of objects as floats of its shape, None and pandas' NA as NaN.
-
-    Raises: ValueError for an object that is no number.
-    """
+    """An array of objects as floats. Raises: ValueError for what is no number."""
     out = np.full(array.size, np.nan)
     for place, value in enumerate(array.flat):
         if value is None or type(value).__name__ in ("NAType", "NaTType"):
@@ -117,17 +107,14 @@ def _numbers(array: npt.NDArray[Any], name: str) -> Floats:
 
 
 def alike(**values: Any) -> list[Floats]:
-    """Arrays of one shape, flat or `[system, input]`, in the order given.
+    """Arrays of one shape, flat or `[system, input]`, by the names for errors.
 
-    values: arrays by the names that errors call them.
-    Raises: ValueError for unequal shapes, more than two dimensions, pandas labels that
-    differ, and as `floats`.
+    Raises: ValueError for unequal shapes or pandas labels, and as `floats`.
     """
     same_labels(**values)
-    arrays = {
-        name: floats(value, name, "item", "system, input")
-        for name, value in values.items()
-    }
+    arrays = {}
+    for name, value in values.items():
+        arrays[name] = floats(value, name, "item", "system, input")
     if len({array.shape for array in arrays.values()}) > 1:
         shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
         raise ValueError(
@@ -138,19 +125,12 @@ def alike(**values: Any) -> list[Floats]:
 
 
 def ratings_by_rater(ratings: Any) -> Floats:
-    """The ratings of several raters, `[rater, item]` or `[rater, system, input]`.
-
-    Raises: ValueError as `floats`.
-    """
+    """Ratings, `[rater, item]` or `[rater, system, input]`. Raises: as `floats`."""
     return floats(ratings, "ratings", "rater, item", "rater, system, input")
 
 
 def same_labels(**values: Any) -> None:
-    """Refuse pandas objects that would pair the wrong items.
-
-    values: arrays by name; those without labels are not looked at.
-    Raises: ValueError for objects of one length that differ in labels.
-    """
+    """Raises: ValueError for pandas objects of one length that differ in labels."""
     # From the last axis, as a flat object may stand beside a table: inputs are last.
     for axis in (-1, -2):
         labels_by_name = {}
@@ -167,12 +147,18 @@ def same_labels(**values: Any) -> None:
                 )
 
 
-def choice(value: Any, allowed: Iterable[str], name: str) -> str:
-    """The value itself when it is one of the allowed words.
+def all_labelled(labels: Sequence[Any], name: str, advice: str) -> None:
+    """Raises: ValueError, with advice, where a label is None or NaN."""
+    # NaN differs from itself.
+    missing = sum(label is None or label != label for label in labels)
+    if missing:
+        raise ValueError(
+            f"{name}: {missing} of {len(labels)} labels are missing; {advice}"
+        )
 
-    name: of the argument, for errors.
-    Raises: ValueError naming the allowed words and the nearest.
-    """
+
+def choice(value: Any, allowed: Iterable[str], name: str) -> str:
+    """The value when it is allowed. Raises: ValueError naming the nearest word."""
     allowed = tuple(allowed)
     if isinstance(value, str) and value in allowed:
         return value
@@ -184,11 +170,7 @@ def choice(value: Any, allowed: Iterable[str], name: str) -> str:
 
 
 def whole(value: Any, name: str, low: int = 1) -> int:
-    """The value as an int of at least `low`.
-
-    name: of the argument, for errors.
-    Raises: ValueError for anything else, bool included.
-    """
+    """The value as an int of at least `low`. Raises: ValueError for anything else."""
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_whole or value < low:
         raise ValueError(
@@ -198,16 +180,10 @@ def whole(value: Any, name: str, low: int = 1) -> int:
 
 
 def number(value: Any, name: str, low: float = -np.inf, high: float = np.inf) -> float:
-    """The value as a finite float from `low` to `high`, both allowed.
-
-    name: of the argument, for errors.
-    Raises: ValueError for anything else, bool included.
-    """
+    """The value as a finite float from `low` to `high`. Raises: ValueError for others."""
     is_number = isinstance(value, (int, float, np.integer, np.floating))
-    if isinstance(value, bool):
-        is_number = False
-    is_allowed = is_number and np.isfinite(value) and low <= value <= high
-    if not is_allowed:
+    is_number = is_number and not isinstance(value, bool)
+    if not (is_number and np.isfinite(value) and low <= value <= high):
         raise ValueError(
             f"{name}: got {value!r}; pass a finite number from {low:g} to {high:g}"
         )
@@ -215,21 +191,12 @@ def number(value: Any, name: str, low: float = -np.inf, high: float = np.inf) ->
 
 
 def share(value: Any, name: str) -> float:
-    """The value as a float strictly between 0 and 1.
-
-    name: of the argument, for errors.
-    Raises: ValueError for anything else.
-    """
-    least = np.nextafter(0, 1)
-    most = np.nextafter(1, 0)
-    return number(value, name, least, most)
+    """The value, strictly between 0 and 1. Raises: ValueError for anything else."""
+    return number(value, name, np.nextafter(0, 1), np.nextafter(1, 0))
 
 
 def scale(low: Any, high: Any) -> tuple[float, float]:
-    """The two ends of a scale, as floats.
-
-    Raises: ValueError unless both are finite numbers and low is below high.
-    """
+    """The two ends of a scale. Raises: ValueError unless low is below high."""
     bottom = number(low, "low end of the scale")
     top = number(high, "high end of the scale")
     if not bottom < top:
@@ -240,15 +207,10 @@ def scale(low: Any, high: Any) -> tuple[float, float]:
 
 
 def rescaled(values: Floats, axis: int | None = None) -> Floats:
-    """Values divided by a power of two near their largest: squares neither overflow
-    nor vanish, nothing is rounded.
+    """Values divided by a power of two near their largest, so that squares neither
+    overflow nor vanish.
 
-    axis: along which each slice has its own power; None for one of all values. NaN
-    stays.
-
-    Example:
-        >>> rescaled(np.array([3.0, 8.0]))
-        array([0.1875, 0.5   ])
+    axis: along which each slice has its own power; None for one of all.
     """
     with np.errstate(invalid="ignore"):
         largest = np.fmax.reduce(
@@ -259,28 +221,54 @@ def rescaled(values: Floats, axis: int | None = None) -> Floats:
 
 
 def exactly(value: float) -> str:
-    """A setting for a signature: the shortest text that tells it from every other
-    number.
-
-    Example:
-        >>> exactly(0.95), exactly(0.1234567891)
-        ('0.95', '0.1234567891')
-    """
+    """The shortest text that tells a number from every other one."""
     short = f"{value:g}"
     if float(short) == value:
         return short
     return repr(float(value))
 
 
+def confidence_setting(confidence: float) -> str:
+    """What a signature says of a confidence; "" for .95."""
+    if confidence == 0.95:
+        return ""
+    return f"|conf:{exactly(confidence)}"
+
+
+def unit_names(names: Sequence[Any] | None, number: int, unit: str) -> tuple[str, ...]:
+    """A name for each; numbers from 1 where None.
+
+    unit: what is named, for errors.
+    Raises: ValueError for another number of names.
+    """
+    if names is None:
+        names = range(1, number + 1)
+    if len(names) != number:
+        raise ValueError(f"names: got {len(names)} for {number} {unit}")
+    return tuple(map(str, names))
+
+
+def symmetric(p: Any, number: int, axes: str) -> Floats:
+    """The p-values of all pairs, `[each, each]`.
+
+    axes: their names, for errors, such as "judge, judge".
+    Raises: ValueError for another shape or p that is not symmetric.
+    """
+    p = floats(p, "p", axes)
+    if p.shape != (number, number) or not np.array_equal(p, p.T, equal_nan=True):
+        raise ValueError(
+            f"p: got shape {p.shape} for {number} values; "
+            f"pass p[{axes}], alike both ways"
+        )
+    return p
+
+
 def fill(x: Floats, y: Floats, policy: str = "drop") -> tuple[Floats, Floats, int]:
     """Scores and ratings after a missing policy, NaN in both where an item takes no
-    part.
+    part; and how many items lacked either at first.
 
-    x: judge scores.
-    y: human ratings, of the same shape. They are never invented: an item without one
-    is always left out.
+    x, y: judge scores and human ratings, which are never invented.
     policy: one of `POLICIES`.
-    Returns: scores, ratings, and how many items lacked either at first.
     Raises: ValueError for an unknown policy, for missing values under "error", and when
     nothing is there to fill from.
     """
@@ -325,14 +313,12 @@ def common(*sides: Floats) -> tuple[Floats, ...]:
 
 @dataclass(frozen=True, repr=False)
 class Samples(Result):
-    """Scores from several draws an item.
+    """Scores from several draws an item, NaN where the rule gives none.
 
-    scores: one an item, NaN where the rule gives none.
     counts: draws that gave a score, of each item.
     rule: one of `SAMPLE_RULES`.
-    n_draws: draws of each item.
-    n_failed: draws without a score, over all items.
-    n_empty: items of which no draw gave a score.
+    n_draws, n_failed, n_empty: draws of each item; draws without a score, over all
+    items; items of which no draw gave a score.
     """
 
     scores: Floats
@@ -355,15 +341,11 @@ class Samples(Result):
 
 
 def mean_of_samples(samples: Any, rule: str = "nan-mean") -> Samples:
-    """One score an item from several draws, with failed draws handled by a named rule.
+    """What score does an item have by several draws, some of which failed?
 
-    samples: `S[draw, ...]`, the rest any shape, NaN for a draw without a score.
+    samples: `S[draw, ...]`, NaN for a draw without a score.
     rule: one of `SAMPLE_RULES`.
     Raises: ValueError for bad arrays or an unknown rule.
-
-    Example:
-        >>> mean_of_samples([[1.0, 4.0], [3.0, np.nan]]).scores
-        array([2., 4.])
     """
     choice(rule, SAMPLE_RULES, "rule")
     draws = floats(samples, "samples")

@@ -1,9 +1,5 @@
 """Judges that cost nothing, which any real judge has to beat; how far one follows
 length; how it uses its scale.
-
-`constant`, `uniform` and `length` give scores, which take the place of a judge's, and
-`random_judge` a typical draw of `uniform` with what others reach. `length_bias` gives a
-`LengthBias`, `scale_use` a `ScaleUse`.
 """
 
 from __future__ import annotations
@@ -14,11 +10,11 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from . import arrays, correlation, groups, intervals, levels
+from .agreement import Flags
 from .draws import Groups
-from .result import NAN, Floats, Interval, Measured, Result
+from .result import NAN, Floats, Interval, Measured, Result, together
 
 # of the length of a text
 UNITS = ("characters", "words")
@@ -33,8 +29,8 @@ COVARIANCES = {"HC3": None, "cluster-inputs": 1, "cluster-systems": 0}
 
 
 def constant(shape: tuple[int, ...], value: float = 1.0) -> Floats:
-    """The same score for every item. Correlations with it are not defined; its acc_eq
-    is the share of tied ratings.
+    """What if every item has the same score? Correlations with it are not defined; its
+    acc_eq is the share of tied ratings.
 
     shape: of the scores, such as (systems, inputs).
     Raises: ValueError for a value that is not a finite number.
@@ -45,7 +41,7 @@ def constant(shape: tuple[int, ...], value: float = 1.0) -> Floats:
 def uniform(
     shape: tuple[int, ...], seed: int, values: Sequence[float] | None = None
 ) -> Floats:
-    """Random scores: uniform in [0, 1), or drawn evenly from the values of a scale.
+    """What if scores are random: uniform in [0, 1), or evenly from a scale's values?
 
     shape: of the scores, such as (systems, inputs).
     values: those of the scale; None for [0, 1).
@@ -54,16 +50,14 @@ def uniform(
     rng = np.random.default_rng(arrays.whole(seed, "seed", low=0))
     if values is None:
         return rng.random(shape)
-    steps = arrays.floats(list(values), "values", "value")
-    return rng.choice(steps, shape)
+    return rng.choice(arrays.floats(list(values), "values", "value"), shape)
 
 
 class RandomJudge(NamedTuple):
     """What random scores reach.
 
     scores: of the draw whose coefficient is the middle one, in the ratings' shape.
-    mean: of all draws' coefficients. low, high: between them lie 95 % of these.
-    draws: how many were drawn.
+    mean, low, high: of all draws' coefficients; 95 % of these lie between the ends.
     """
 
     scores: Floats
@@ -83,33 +77,22 @@ def random_judge(
     coef: as in `correlate`, over all items.
     seed: of the first draw; the others follow.
     Raises: ValueError as `coefficients`, and for no draw.
-
-    Example:
-        >>> reached = random_judge([1, 2, 3, 4, 5, 4, 3])
-        >>> round(reached.mean, 2), round(reached.low, 2), round(reached.high, 2)
-        (-0.03, -0.65, 0.55)
     """
     ratings = arrays.floats(human, "human")
     count = arrays.whole(draws, "draws", low=1)
     stack = np.stack([uniform(ratings.shape, seed + draw) for draw in range(count)])
     values = correlation.coefficients(stack, ratings, coef)
-    low, high = np.quantile(values, (0.025, 0.975))
+    low, high = map(float, np.quantile(values, (0.025, 0.975)))
     middle = np.argsort(values, kind="stable")[count // 2]
-    return RandomJudge(
-        stack[middle], float(values.mean()), float(low), float(high), count
-    )
+    return RandomJudge(stack[middle], float(values.mean()), low, high, count)
 
 
 def length(texts: Sequence[str], unit: str = "characters") -> Floats:
-    """The length of each output: (items,).
+    """How long is each output? (items,)
 
     texts: the outputs, None where there is none, whose length is NaN.
     unit: characters, or words between blanks.
     Raises: ValueError for anything that is neither text nor None, and another unit.
-
-    Example:
-        >>> length(["two words", None], "words")
-        array([ 2., nan])
     """
     arrays.choice(unit, UNITS, "unit")
     if isinstance(texts, str):
@@ -138,12 +121,10 @@ class LengthBias(Measured):
     score_length, rating_length: plain correlations with length.
     partial: correlation of score with length at equal rating; `interval` is its own.
     slope: change of the score, in its SDs, for one SD of length at equal rating, from
-    the regression score ~ rating + length; NaN with a reason where there is none.
-    slope_low, slope_high, slope_p: 95 % interval of the slope, and p that it is 0.
-    coef: of the correlations, pearson or spearman.
+        the regression score ~ rating + length, with 95 % interval and p that it is 0;
+        NaN with a reason where there is none.
     covariance: of the slope, one of `COVARIANCES`.
-    n: items that have score, rating and length.
-    n_missing: the other items.
+    n, n_missing: items that have score, rating and length, and the others.
     """
 
     score_length: float
@@ -181,103 +162,75 @@ def length_bias(
     """Do longer outputs get higher scores than their ratings warrant?
 
     x, y, length: scores, ratings and output lengths (any unit), one shape, flat or
-    `X[system, input]`; all items are one list (dataset level).
-    coef: pearson or spearman (a partial tau does not vanish where score and length are
-    independent given the rating).
-    covariance: HC3 (independent items of unequal noise), or cluster-inputs,
-    cluster-systems for matrices.
-    ci, n_boot, seed: as `intervals.compute_interval`, of the partial correlation.
-    system_groups, input_groups: families and topics of this interval, as `correlate`.
+        `X[system, input]`; all items are one list (dataset level).
+    coef: pearson or spearman; a partial tau does not vanish for independent sides.
+    covariance: HC3 (independent items), or cluster-inputs, cluster-systems.
+    ci, n_boot, seed, system_groups, input_groups: as in `correlate`, of the partial
+        correlation.
     Returns: NaN and a reason where a side is constant.
-    Raises: ValueError for bad arrays, unknown words, fewer than 5 common items, fewer
-    than 2 clusters, and clusters of flat data.
+    Raises: ValueError for bad arrays or words, fewer than 5 items or 2 clusters.
     Source: Fisher 1924 (partial correlation); MacKinnon and White 1985 (HC3).
     """
     arrays.choice(coef, ("pearson", "spearman"), "coef")
     arrays.choice(covariance, COVARIANCES, "covariance")
-    sides = _length_sides(x, y, length, covariance)
+    sides = arrays.alike(x=x, y=y, length=length)
+    # Rescaled, so that squares neither overflow nor vanish.
+    scaled = [arrays.rescaled(side) for side in sides]
+    if covariance != "HC3" and sides[0].ndim != 2:
+        raise ValueError(
+            f"covariance={covariance!r} needs x[system, input]; got a flat vector"
+        )
+    sides = list(arrays.common(*scaled))
     present = ~np.isnan(sides[0])
-    clusters = _groups(present, covariance)
-    n = _enough(present)
-    families = groups.encode_groups(sides[0].shape, system_groups, input_groups)
-    plans = _correlations(sides, coef, families)
-    score_rating, score_length, rating_length = [plan.value for plan in plans]
-    partial = float(_partial(score_rating, score_length, rating_length))
-    # A function of the three, which are computed anew in each resample.
-    combined = levels.Combined(_partial, plans)
+    clusters = _clusters(present, covariance)
+    n = int(present.sum())
+    families = groups.encode_groups(present.shape, system_groups, input_groups)
+    values, combined = _correlations(sides, coef, families)
+    partial = float(_partial(*values))
     ends = intervals.compute_interval(
         combined, partial, ci, "dataset", coef, n_boot, seed
     )
     slope = NO_SLOPE
     reason = "a side is constant, or two sides agree perfectly"
     if not np.isnan(partial):
-        items = [side[present] for side in sides]
-        slope, no_slope = _slope(items, clusters)
-        reason = "; ".join(filter(None, (ends.reason, no_slope)))
-    values = (score_length, rating_length, partial, *slope)
-    return LengthBias(*values, coef, covariance, n, present.size - n, ends, reason)
+        slope, no_slope = _slope([side[present] for side in sides], clusters)
+        reason = together(ends.reason, no_slope)
+    numbers = values[1], values[2], partial, *slope
+    return LengthBias(*numbers, coef, covariance, n, present.size - n, ends, reason)
 
 
 def _correlations(
     sides: Sequence[Floats], coef: str, families: Groups
-) -> list[levels.Statistic]:
-    """Of score and rating, score and length, rating and length, as statistics.
-
-    sides: scores, ratings and lengths. families: of systems and inputs, as
-    `groups.encode_groups`.
+) -> tuple[list[float], levels.Combined]:
+    """Of score and rating, score and length, rating and length; and the partial
+    correlation, a function of the three, which are computed anew in each resample.
     """
-    plans: list[levels.Statistic] = []
+    plans = []
     for a, b in combinations(sides, 2):
         plans.append(levels.plan(a, b, coef, "dataset", groups=families))
-    return plans
+    return [plan.value for plan in plans], levels.Combined(_partial, plans)
 
 
-def _length_sides(x: Any, y: Any, length: Any, covariance: str) -> tuple[Floats, ...]:
-    """Scores, ratings and lengths, NaN in all where any is missing.
-
-    Raises: ValueError for flat data whose covariance is by cluster.
-    """
-    sides = arrays.alike(x=x, y=y, length=length)
-    if covariance != "HC3" and sides[0].ndim != 2:
-        raise ValueError(
-            f"covariance={covariance!r} needs x[system, input]; got a flat vector"
-        )
-    # Rescaled, so that squares neither overflow nor vanish.
-    return arrays.common(*[arrays.rescaled(side) for side in sides])
-
-
-def _enough(present: npt.NDArray[np.bool_]) -> int:
-    """How many items take part. Raises: ValueError for fewer than 5."""
-    n = int(present.sum())
-    if n < 5:
-        raise ValueError(
-            f"got {n} common items; at least 5 are needed to hold the rating constant"
-        )
-    return n
-
-
-def _groups(present: npt.NDArray[np.bool_], covariance: str) -> Any:
+def _clusters(present: Flags, covariance: str) -> Any:
     """The cluster of each item that takes part, (items,); None for independent items
-    (HC3).
-
-    Raises: ValueError for fewer than 2 clusters.
+    (HC3). Raises: ValueError for fewer than 2 clusters or 5 items.
     """
     axis = COVARIANCES[covariance]
-    if axis is None:
-        return None
+    n = int(present.sum())
     # Systems or inputs with at least one item.
-    number = present.any(axis=1 - axis).sum()
-    if number < 2:
+    if axis is not None and present.any(axis=1 - axis).sum() < 2:
+        number = present.any(axis=1 - axis).sum()
         raise ValueError(
             f"covariance={covariance!r}: got {number} group with common items; "
             "at least 2, or 'HC3'"
         )
+    if n < 5:
+        raise ValueError(
+            f"got {n} common items; at least 5 are needed to hold the rating constant"
+        )
+    if axis is None:
+        return None
     return np.indices(present.shape)[axis][present]
-
-
-def _is_flat(side: Floats) -> bool:
-    """Is the side constant but for rounding?"""
-    return bool(np.ptp(side) <= 1e-12 * np.abs(side).max())
 
 
 def _partial(xy: Any, xl: Any, yl: Any) -> Floats:
@@ -285,7 +238,7 @@ def _partial(xy: Any, xl: Any, yl: Any) -> Floats:
     but for rounding.
 
     xy, xl, yl: correlations of score (x), rating (y) and length (l), numbers or
-    (resamples,).
+        (resamples,).
     """
     unexplained_x = 1 - xy**2
     unexplained_l = 1 - yl**2
@@ -295,36 +248,33 @@ def _partial(xy: Any, xl: Any, yl: Any) -> Floats:
     return np.where(defined, np.clip(partial, -1, 1), np.nan)
 
 
-def _slope(items: Sequence[Floats], groups: Any) -> tuple[Slope, str]:
+def _slope(items: Sequence[Floats], clusters: Any) -> tuple[Slope, str]:
     """Slope, its interval and p; and why these are none, "" where they are there.
 
-    items: scores, ratings and lengths, (items,) each. groups: of the items, None for
-    independent ones (HC3).
+    items: scores, ratings and lengths, (items,) each. clusters: as `_clusters`.
     """
-    if any(_is_flat(side) for side in items):
+    if any(np.ptp(side) <= 1e-12 * np.abs(side).max() for side in items):
         return NO_SLOPE, "no slope: a side is constant but for rounding"
     import statsmodels.api as sm
     from scipy import stats
 
     score, rating, length = [stats.zscore(side) for side in items]
-    predictors = sm.add_constant(np.column_stack([rating, length]))
-    model = sm.OLS(score, predictors)
-    if groups is None:
+    model = sm.OLS(score, sm.add_constant(np.column_stack([rating, length])))
+    if clusters is None:
         fit = model.fit(cov_type="HC3")
     else:
-        fit = model.fit(cov_type="cluster", cov_kwds={"groups": groups})
+        fit = model.fit(cov_type="cluster", cov_kwds={"groups": clusters})
     # The coefficients are those of the constant, the rating and the length.
     slope = float(fit.params[2])
     # HC3 divides by 1 - leverage.
-    if groups is None and fit.get_influence().hat_matrix_diag.max() > SURE:
+    if clusters is None and fit.get_influence().hat_matrix_diag.max() > SURE:
         reason = (
             "no HC3 interval of the slope: "
             "one item alone decides part of the regression"
         )
         return (slope, NAN, NAN, NAN), reason
     low, high = fit.conf_int()[2]
-    p = float(fit.pvalues[2])
-    return (slope, float(low), float(high), p), ""
+    return (slope, float(low), float(high), float(fit.pvalues[2])), ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -336,12 +286,10 @@ class ScaleUse(Result):
     mean, sd: of the scores; sd with n - 1.
     entropy: of the scores, in bits.
     evenness: entropy over that of even use of all `steps` values, in [0, 1]; NaN for a
-    continuous scale.
+        continuous scale, whose steps are None.
     ties: share of pairs of items with equal scores.
     floor, ceiling: share of scores at the low and at the high end of the scale.
     counts: (score, items with it), from the lowest up.
-    scale: its ends.
-    steps: values on the scale, None for a continuous one.
     """
 
     n: int
@@ -361,7 +309,7 @@ class ScaleUse(Result):
     def answer(self) -> dict[str, Any]:
         """The measures of use, and n."""
         names = ("distinct", "entropy", "evenness", "ties", "floor", "ceiling", "n")
-        return {name: getattr(self, name) for name in names}
+        return self._fields(*names)
 
     def signature(self) -> str:
         low, high = self.scale
@@ -379,53 +327,13 @@ def scale_use(x: Any, low: float, high: float, steps: int | None = None) -> Scal
     low, high: ends of the scale.
     steps: how many values are on it, at least 2; None if it is continuous.
     Raises: ValueError for low >= high, scores off the scale, more different scores than
-    steps, fewer than 2 scores, and steps below 2.
-
-    Example:
-        >>> use = scale_use([1, 1, 5, 5], 1, 5, steps=5)
-        >>> use.entropy, round(use.evenness, 3), round(use.ties, 3)
-        (1.0, 0.431, 0.333)
+        steps, fewer than 2 scores, and steps below 2.
     """
     values = arrays.floats(x, "x").ravel()
     low, high = arrays.scale(low, high)
     if steps is not None:
         arrays.whole(steps, "steps", low=2)
     scores = values[~np.isnan(values)]
-    _check_on_scale(scores, low, high)
-    n = len(scores)
-    distinct, counts = np.unique(scores, return_counts=True)
-    if steps is not None and len(distinct) > steps:
-        raise ValueError(
-            f"x: got {len(distinct)} different scores on a scale of {steps} steps; "
-            "pass steps=None"
-        )
-    share = counts / n
-    information = -(share * np.log2(share)).sum()
-    # One value alone would have -0.
-    entropy = float(max(information, 0.0))
-    evenness = NAN
-    if steps:
-        evenness = float(entropy / np.log2(steps))
-    equal_pairs = (counts * (counts - 1.0)).sum()
-    return ScaleUse(
-        n=n,
-        n_missing=len(values) - n,
-        distinct=len(distinct),
-        mean=float(scores.mean()),
-        sd=float(scores.std(ddof=1)),
-        entropy=entropy,
-        evenness=evenness,
-        ties=float(equal_pairs / (n * (n - 1.0))),
-        floor=float((scores == low).mean()),
-        ceiling=float((scores == high).mean()),
-        counts=tuple(zip(distinct.tolist(), counts.tolist(), strict=True)),
-        scale=(low, high),
-        steps=steps,
-    )
-
-
-def _check_on_scale(scores: Floats, low: float, high: float) -> None:
-    """Raises: ValueError for fewer than 2 scores, or scores off the scale."""
     n = len(scores)
     if n < 2:
         raise ValueError(f"x: got {n} scores; at least 2 are needed")
@@ -434,3 +342,27 @@ def _check_on_scale(scores: Floats, low: float, high: float) -> None:
             f"x: got scores from {scores.min():g} to {scores.max():g} "
             f"on a scale from {low:g} to {high:g}"
         )
+    distinct, counts = np.unique(scores, return_counts=True)
+    if steps is not None and len(distinct) > steps:
+        raise ValueError(
+            f"x: got {len(distinct)} different scores on a scale of {steps} steps; "
+            "pass steps=None"
+        )
+    share = counts / n
+    # One value alone would have -0.
+    entropy = float(max(-(share * np.log2(share)).sum(), 0.0))
+    return ScaleUse(
+        n=n,
+        n_missing=len(values) - n,
+        distinct=len(distinct),
+        mean=float(scores.mean()),
+        sd=float(scores.std(ddof=1)),
+        entropy=entropy,
+        evenness=float(entropy / np.log2(steps)) if steps else NAN,
+        ties=float((counts * (counts - 1.0)).sum() / (n * (n - 1.0))),
+        floor=float((scores == low).mean()),
+        ceiling=float((scores == high).mean()),
+        counts=tuple(zip(distinct.tolist(), counts.tolist(), strict=True)),
+        scale=(low, high),
+        steps=steps,
+    )

@@ -1,21 +1,16 @@
 """A judge's verdicts against people's, class by class: accuracy, macro-F1, true
 positive and negative rates, beside what the commonest verdict alone would reach.
-
-`class_agreement` gives a `ClassAgreement`, which holds an `Agreement` for each measure.
-The measures are functions of how often each item counts (`_Table`), so that
-`agreement.interval_of` gives their intervals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import arrays, groups
-from .agreement import Agreement, interval_of
+from .agreement import Agreement, OfCounts, measured
 from .result import NAN, Floats, Result
 
 if TYPE_CHECKING:
@@ -24,13 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class ClassAgreement(Result):
-    """How a judge's classes fit the human ones; several measures, each an `Agreement`.
+    """How a judge's classes fit the human ones.
 
     measures: accuracy and macro-f1, and those that a tie or a positive class adds.
-    constant: accuracy of a judge that always gives `commonest`.
-    commonest: the commonest human class.
-    n: items with both classes.
-    n_missing: the other items.
+    constant: accuracy of a judge that always gives `commonest`, the commonest human
+        class.
+    n, n_missing: items with both classes, and the others.
     classes: how many classes either side gives.
     reason: says so where the judge is no better than that constant; else "".
     """
@@ -44,15 +38,9 @@ class ClassAgreement(Result):
     reason: str = ""
 
     def __getitem__(self, name: str) -> Agreement:
-        """A measure by its name: accuracy, macro-f1, accuracy without ties, tpr, tnr.
-
-        Raises: ValueError for a name that is none of the measures'.
-        """
-        for measure in self.measures:
-            if measure.name == name:
-                return measure
-        names = [measure.name for measure in self.measures]
-        raise KeyError(arrays.choice(name, names, "measure"))
+        """A measure by its name. Raises: ValueError for another name."""
+        by_name = {measure.name: measure for measure in self.measures}
+        return by_name[arrays.choice(name, by_name, "measure")]
 
     def to_frame(self) -> pd.DataFrame:
         """A row a measure."""
@@ -86,20 +74,16 @@ def class_agreement(
     """How often does a judge give the class that people gave?
 
     judge, human: flat or `[system, input]`, classes as numbers, NaN missing.
-    tie: the class that says neither. It counts as a class of its own in accuracy and
-    macro-F1; "accuracy without ties" is that of items where neither side says it.
+    tie: the class that says neither, one of its own in accuracy and macro-F1; "accuracy
+        without ties" is that of items where neither side says it.
     positive: the class that true positive and negative rates (tpr, tnr) are about.
-    ci, n_boot, seed, confidence: as `intervals.compute_interval`, of each measure.
-    system_groups, input_groups: families and topics, as in `correlate`.
-    Returns: measures in [0, 1], NaN where no item is of the kind that one is about.
-    macro-F1 is the mean over the classes that either side gives.
+    ci, n_boot, seed, confidence, system_groups, input_groups: as in `correlate`, of
+        each measure.
+    Returns: measures in [0, 1], NaN where no item is of the kind that one is about;
+        macro-F1 is the mean over the classes that either side gives.
     Raises: ValueError for unequal shapes, no common item, a class that does not occur,
-    an unknown interval, and labels of groups that do not fit.
+        an unknown interval, and labels of groups that do not fit.
     Source: Zheng et al. 2023, section 4.1, for accuracy with and without ties.
-
-    Example:
-        >>> class_agreement([1, 1, 0, 1], [1, 0, 0, 1], positive=1)["tnr"].value
-        0.5
     """
     x, y = arrays.alike(judge=judge, human=human)
     present = ~(np.isnan(x) | np.isnan(y))
@@ -107,41 +91,30 @@ def class_agreement(
         raise ValueError(f"got no common item of {x.size}; at least one is needed")
     both = np.stack([x[present], y[present]])
     classes = np.unique(both)
-    _check_classes(classes, tie=tie, positive=positive)
-    n = both.shape[1]
-    n_missing = x.size - n
-    grouped = groups.encode_groups(x.shape, system_groups, input_groups)
-    settings = (ci, n_boot, seed, confidence, grouped)
-    results = []
-    for name, measure in _measures(both, classes, tie, positive).items():
-        value = measure(np.ones(n))
-        ends = interval_of(measure, present, value, *settings)
-        reason = ends.reason
-        if np.isnan(value):
-            reason = "no item that it is about"
-        results.append(Agreement(value, name, n, 2, n_missing, ends, reason))
-    return _beside_the_constant(results, both[1], n_missing, len(classes))
-
-
-def _check_classes(classes: Floats, **values: float | None) -> None:
-    """Raises: ValueError for a value that is none of the classes."""
-    for name, value in values.items():
+    for argument, value in {"tie": tie, "positive": positive}.items():
         if value is not None and value not in classes:
             allowed = ", ".join(f"{label:g}" for label in classes)
-            raise ValueError(f"{name}: got {value:g}; the classes are {allowed}")
+            raise ValueError(f"{argument}: got {value:g}; the classes are {allowed}")
+    grouped = groups.encode_groups(x.shape, system_groups, input_groups)
+    settings = "no item that it is about", ci, n_boot, seed, confidence, grouped
+    measures = []
+    for name, of_counts in _measures(both, classes, tie, positive).items():
+        measures.append(measured(of_counts, present, name, *settings))
+    return _beside_the_constant(measures, both[1], len(classes))
 
 
 def _measures(
     both: Floats, classes: Floats, tie: float | None, positive: float | None
-) -> dict[str, Callable[[Floats], float]]:
-    """The measures by name, each a function of how often each item counts, (items,)."""
+) -> dict[str, OfCounts]:
+    """The measures by name, each a function of how often each item counts."""
     table = _Table(both, classes)
-    measures: dict[str, Callable[[Floats], float]] = {
+    measures: dict[str, OfCounts] = {
         "accuracy": table.accuracy,
         "macro-f1": table.macro_f1,
     }
     if tie is not None:
-        measures["accuracy without ties"] = table.without(tie).accuracy
+        neither = (both != tie).all(axis=0)
+        measures["accuracy without ties"] = _Table(both, classes, neither).accuracy
     if positive is not None:
         measures["tpr"] = table.rate_within(classes == positive)
         measures["tnr"] = table.rate_within(classes != positive)
@@ -149,11 +122,10 @@ def _measures(
 
 
 def _beside_the_constant(
-    measures: list[Agreement], human: Floats, n_missing: int, classes: int
+    measures: list[Agreement], human: Floats, classes: int
 ) -> ClassAgreement:
-    """The measures, and the accuracy of a judge that always gives one class.
-
-    measures: accuracy first. human: classes, (items,).
+    """The measures, accuracy first, and the accuracy of a judge that always gives one
+    class.
     """
     values, counts = np.unique(human, return_counts=True)
     commonest = float(values[counts.argmax()])
@@ -165,15 +137,9 @@ def _beside_the_constant(
             "the judge is no better than a constant"
         )
         measures[0] = replace(measures[0], reason=reason)
-    return ClassAgreement(
-        measures=tuple(measures),
-        constant=constant,
-        commonest=commonest,
-        n=len(human),
-        n_missing=n_missing,
-        classes=classes,
-        reason=reason,
-    )
+    n_missing = measures[0].n_left_out
+    counts_and_reason = len(human), n_missing, classes, reason
+    return ClassAgreement(tuple(measures), constant, commonest, *counts_and_reason)
 
 
 class _Table:
@@ -182,31 +148,18 @@ class _Table:
 
     both: judge and human, `[side, item]`.
     classes: all that occur, in ascending order.
-    chosen: 1 for items that count at all, 0 for others, (items,); None for all.
+    chosen: which items count at all, (items,).
     """
 
-    def __init__(
-        self, both: Floats, classes: Floats, chosen: Floats | None = None
-    ) -> None:
-        self.both = both
+    def __init__(self, both: Floats, classes: Floats, chosen: Any = True) -> None:
         self.classes = classes
-        self.chosen = np.ones(both.shape[1])
-        if chosen is not None:
-            self.chosen = chosen
+        self.chosen = np.broadcast_to(chosen, both.shape[1]).astype(float)
         # Each item's cell of the table, in row-major order.
         judge, human = np.searchsorted(classes, both)
         self.cell = judge * len(classes) + human
 
-    def without(self, tie: float) -> _Table:
-        """The table of those items where neither side gives this class."""
-        neither = (self.both != tie).all(axis=0)
-        return _Table(self.both, self.classes, neither.astype(float))
-
     def counts(self, weights: Floats) -> Floats:
-        """How many items have each pair of classes: `[judge, human]`.
-
-        weights: how often each item counts, (items,).
-        """
+        """How many items have each pair of classes: `[judge, human]`."""
         size = len(self.classes)
         cells = np.bincount(self.cell, weights * self.chosen, size**2)
         return cells.reshape(size, size).astype(float)
@@ -217,23 +170,18 @@ class _Table:
         return _share(np.trace(table), table.sum())
 
     def macro_f1(self, weights: Floats) -> float:
-        """The mean of each class's F1, 2 TP / (2 TP + FP + FN), over classes that
-        occur on either side.
-        """
+        """The mean of 2 TP / (2 TP + FP + FN) over classes that occur."""
         table = self.counts(weights)
         of_either = table.sum(axis=0) + table.sum(axis=1)
         occurring = of_either > 0
         if not occurring.any():
             return NAN
         true_positives = np.diag(table)[occurring]
-        scores = 2 * true_positives / of_either[occurring]
-        return float(scores.mean())
+        return float((2 * true_positives / of_either[occurring]).mean())
 
-    def rate_within(self, chosen: Any) -> Callable[[Floats], float]:
+    def rate_within(self, chosen: Any) -> OfCounts:
         """The share of items whose human class is chosen that have a chosen one from
-        the judge, too: true positives of one class, true negatives of all others.
-
-        chosen: which classes are, (classes,).
+        the judge, too; chosen: which classes are, (classes,).
         """
 
         def rate(weights: Floats) -> float:

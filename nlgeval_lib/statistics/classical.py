@@ -1,8 +1,6 @@
-"""Closed-form tests of correlations, for items drawn independently.
-
-`williams` compares two judges on the same items, `fisher_test` two
-correlations from separate samples; each gives a `Classical`. `special` is scipy's
-module, or the few functions of it that `statistics` needs where scipy is not installed.
+"""Closed-form tests of correlations, for items drawn independently; `special` is
+scipy's module, or the few functions of it that `statistics` needs where that is not
+installed.
 """
 
 from __future__ import annotations
@@ -29,14 +27,10 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 
 @dataclass(frozen=True, repr=False)
 class Classical(Result):
-    """One closed-form test, for items that are drawn independently.
+    """One closed-form test, williams or fisher, of independent items.
 
-    test: its name: williams or fisher.
-    statistic: t, or z for Fisher's; NaN with a reason if undefined.
-    df: degrees of freedom of t; NaN for a normal statistic.
-    p: that the correlations are equal, by the alternative; NaN with a reason if
-    undefined.
-    alternative: one of `ALTERNATIVES`.
+    statistic: t, or z for Fisher's, whose df is NaN.
+    p: that the correlations are equal, by the alternative; NaN with a reason.
     n: items, of both samples together.
     """
 
@@ -63,27 +57,23 @@ def williams(
     """Do two judges' correlations with the same ratings differ, given how the judges
     correlate with each other?
 
-    It assumes independent items and, in its error, Pearson's coefficient of normal
-    data; ranks of such data come near.
-
     r_first, r_second: each judge with the ratings, in [-1, 1].
     r_between: the judges with each other, in [-1, 1].
-    n: items, at least 4.
+    n: items, at least 4, independent and near normal.
     alternative: two-sided, greater (the first is higher) or less.
-    coef: pearson or spearman. A tau is refused: its error is another, and the level at
-    .05 would be .004.
+    coef: pearson or spearman; a tau has another error.
     Returns: t with n - 3 degrees of freedom.
-    Raises: ValueError for a correlation outside [-1, 1], n < 4, another coef or an
-    unknown alternative.
-    Source: Williams 1959, as recommended by Steiger 1980; for metrics Graham and
-    Baldwin 2014.
-
-    Example:
-        >>> result = williams(0.6, 0.5, 0.8, n=100)
-        >>> round(result.statistic, 3), round(result.p, 4)
-        (1.943, 0.0549)
+    Raises: ValueError for anything else.
+    Source: Williams 1959; for metrics Graham and Baldwin 2014.
     """
-    determinant = _determinant(r_first, r_second, r_between, n, coef)
+    for r in (r_first, r_second, r_between):
+        arrays.number(r, "correlation", -1, 1)
+    arrays.whole(n, "n", low=4)
+    arrays.choice(coef, ("pearson", "spearman"), "coef of a test that holds for no tau")
+    # of the matrix of the three correlations: below 0 where no columns can have them
+    determinant = (
+        1 - r_first**2 - r_second**2 - r_between**2 + 2 * r_first * r_second * r_between
+    )
     mean = (r_first + r_second) / 2
     # t = (r1 - r2) sqrt((n - 1)(1 + r12) / divisor), with
     # divisor = 2 (n - 1) / (n - 3) |R| + mean^2 (1 - r12)^3.
@@ -94,23 +84,6 @@ def williams(
         ratio = (n - 1) * (1 + r_between) / divisor
         t = (r_first - r_second) * np.sqrt(ratio)
     return _classical("williams", t, n - 3.0, alternative, n, determinant)
-
-
-def _determinant(
-    r_first: float, r_second: float, r_between: float, n: int, coef: str
-) -> float:
-    """The determinant of the matrix of the three correlations, which are checked; below
-    0, but for rounding, where no three columns can have them together.
-
-    Raises: ValueError as `williams`, but for the alternative.
-    """
-    for r in (r_first, r_second, r_between):
-        arrays.number(r, "correlation", -1, 1)
-    arrays.whole(n, "n", low=4)
-    arrays.choice(coef, ("pearson", "spearman"), "coef of a test that holds for no tau")
-    return (
-        1 - r_first**2 - r_second**2 - r_between**2 + 2 * r_first * r_second * r_between
-    )
 
 
 def fisher_test(
@@ -124,23 +97,17 @@ def fisher_test(
 
     r_first, r_second: the correlations, in [-1, 1].
     n_first, n_second: items of each sample, at least 4.
-    alternative: two-sided, greater (the first is higher) or less.
+    alternative: as `williams`.
     Returns: a normal z; no test (NaN) where a correlation is 1 or -1.
-    Raises: ValueError for a correlation outside [-1, 1], fewer than 4 items in a sample
-    or an unknown alternative.
+    Raises: ValueError for anything else.
     Source: Fisher 1921.
-
-    Example:
-        >>> round(fisher_test(0.6, 50, 0.4, 60).p, 4)
-        0.1714
     """
     for r, n in ((r_first, n_first), (r_second, n_second)):
         arrays.number(r, "correlation", -1, 1)
         arrays.whole(n, "n", low=4)
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = np.arctanh(r_first) - np.arctanh(r_second)
-    variance = 1 / (n_first - 3) + 1 / (n_second - 3)
-    z = gap / np.sqrt(variance)
+    z = gap / np.sqrt(1 / (n_first - 3) + 1 / (n_second - 3))
     return _classical("fisher", z, NAN, alternative, n_first + n_second)
 
 
@@ -152,10 +119,7 @@ def _classical(
     n: int,
     determinant: float = 0.0,
 ) -> Classical:
-    """The test of a statistic, by t or, where df is NaN, by the normal law.
-
-    determinant: of the correlations; below 0 where they cannot be.
-    """
+    """The test of a statistic; determinant: below 0 where the correlations cannot be."""
     arrays.choice(alternative, ALTERNATIVES, "alternative")
     reason = ""
     if determinant < -1e-9:
@@ -164,18 +128,19 @@ def _classical(
         reason = "no test: the correlations leave no variance to compare with"
     if reason:
         return Classical(test, NAN, df, NAN, alternative, n, reason)
-    if np.isnan(df):
-        below = special.ndtr(statistic)
-        above = special.ndtr(-statistic)
-    else:
-        below = special.stdtr(df, statistic)
-        above = special.stdtr(df, -statistic)
-    p = 2 * min(below, above)
+    p = share_of_t(statistic, df, alternative)
+    return Classical(test, float(statistic), df, p, alternative, n)
+
+
+def share_of_t(t: float, df: float, alternative: str) -> float:
+    """p of a statistic, by t or, where df is NaN, by the normal law."""
+    if alternative == "two-sided":
+        return 2 * share_of_t(abs(t), df, "greater")
     if alternative == "greater":
-        p = above
-    elif alternative == "less":
-        p = below
-    return Classical(test, float(statistic), df, float(p), alternative, n)
+        t = -t
+    if np.isnan(df):
+        return float(special.ndtr(t))
+    return float(special.stdtr(df, t))
 
 
 # -- without scipy: the same to 1e-12
@@ -186,10 +151,7 @@ _BEYOND = np.exp(np.pi / 2 * np.sinh(_STEPS))
 
 
 def _above(df: float, t: float) -> float:
-    """The share of Student's t above t >= 0.
-
-    Source: exp-sinh quadrature, Takahasi and Mori 1974.
-    """
+    """The share of t above t >= 0: exp-sinh quadrature, Takahasi and Mori 1974."""
     weights = _BEYOND * np.cosh(_STEPS)
     # Constants of the density and of the step cancel in the ratio.
     integrals = []
@@ -202,7 +164,7 @@ def _above(df: float, t: float) -> float:
 
 
 def _below(df: float, t: float) -> float:
-    """The share of Student's t below t; NaN where df is none."""
+    """The share of t below t; NaN where df is none."""
     if not df > 0 or t != t:
         return NAN
     if t < 0:
@@ -211,9 +173,7 @@ def _below(df: float, t: float) -> float:
 
 
 def _quantile(df: float, p: float) -> float:
-    """The value with a share p of Student's t below it, 0 < p < 1; NaN where df is
-    none.
-    """
+    """The value with a share p of t below it, 0 < p < 1; NaN where df is none."""
     if not df > 0:
         return NAN
     # Of the absolute value, by bisection to the last bit.

@@ -7,31 +7,22 @@ these systems only. "perm-" (the prefix may be left out): the scores of the two 
 are exchangeable within each row, input, system, or both (a coin for each system and
 each input, exchanged where the two differ); "exact-systems" takes all patterns of
 systems where they are at most `MOST_PATTERNS`. "careful-" is "jack-" that holds where
-a system unlike these may exist.
-
-Measured level at .05 with SummEval's variances: jack-both 0 to .11; perm-systems .02 to
-.19; perm-both, the field's practice, .05 to .85 where judges differ in what they see.
-
-`compare` gives a `Comparison`. `_Judges` holds the two judges on their common items and
-tests them: by the jackknife (`by_jackknife`), or by exchanging their scores
-(`by_exchange`), for which `standardised` and `joined` bring both to one scale and
-`p_value` counts the exchanges as extreme as the data.
+a system unlike these may exist. Their levels are in docs/statistics.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from . import arrays, draws, groups, intervals, jackknife, levels, questions
 from .classical import ALTERNATIVES
-from .draws import Draws, Weights
+from .draws import Draws, Ints, Weights
 from .jackknife import Spread
-from .result import NAN, NO_INTERVAL, Floats, Interval
+from .result import NAN, NO_INTERVAL, Floats, Interval, together
 
 # what `units=` may name; a unit alone is "perm-" of it
 TESTS = (
@@ -50,22 +41,14 @@ MOST_PATTERNS = 10_000
 class Comparison(questions.Questioned):
     """Two judges against the same ratings on their common items.
 
-    first, second: the coefficient of each judge.
-    difference: first minus second, of the scores as given.
+    first, second, difference: the coefficient of each judge, and first minus second.
     p: NaN with a reason where not defined.
     coef, level, nan: as in `correlate`.
     test: its name and settings, such as jack-both|df:7.5.
-    alternative: two-sided, greater (the first is higher) or less.
     scaling: "z" where the judges were standardised to be exchanged, else "".
-    n: items that took part.
-    n_missing: items that any side lacked at first.
-    total: all items.
+    n, n_missing, total: items that took part, items that any side lacked, and all.
     seed: of random exchanges; None for a test without them.
-    interval: of the difference; its ends are `low` and `high`, NaN where none was asked
-    for.
-    reason: why there is no test or no interval, or what to doubt; "" for nothing.
     spread: of a jackknife test, else None.
-    basis: what further questions are answered from.
     null: the difference after each exchange; empty for a jackknife test.
     """
 
@@ -108,15 +91,15 @@ class Comparison(questions.Questioned):
         systems: int | None = None,
         inputs: int | None = None,
     ) -> float:
-        """The smallest difference that the two-sided jackknife test finds.
+        """What is the smallest difference that the two-sided jackknife test finds?
 
-        power: with this probability. alpha: at this level.
+        power, alpha: with this probability, at this level.
         systems, inputs: how many another design has, at least 3 each, with the same
-        variances; None for those of the data.
+            variances; None for those of the data.
         Returns: in units of the coefficient; NaN where the test was none or not by
-        jackknife.
+            jackknife.
         Raises: ValueError for shares outside (0, 1), fewer than 3 units, and another
-        design of a test that is not over both.
+            design of a test that is not over both.
         """
         arrays.share(power, "power")
         arrays.share(alpha, "alpha")
@@ -152,20 +135,16 @@ def compare(
 ) -> Comparison:
     """Does the first judge follow the ratings better than the second?
 
-    first, second, y: scores of two judges and ratings, of one shape, flat or
-    `X[system, input]`; items that any of the three lacks are left out.
+    first, second, y: of one shape, flat or `X[system, input]`; what any lacks is out.
     coef, level, nan: as in `correlate`.
-    units: a test of `TESTS`, as this module's docstring explains them; "auto" as
-    `intervals.chosen` says; None follows the interval that is asked for, and is
-    `DEFAULT_TEST` without one.
+    units: a test of `TESTS`, as this module's docstring explains them; None follows the
+        interval that is asked for, and is `DEFAULT_TEST` without one.
     n_perm, seed: random exchanges of a permutation test.
     alternative: two-sided, greater (the first follows better) or less.
-    ci, n_boot, confidence: interval of the difference, as
-    `intervals.compute_interval` says.
+    ci, n_boot, confidence: interval of the difference, as in `correlate`.
     system_groups, input_groups: as `correlate`; exchanged as a whole, too.
     Raises: ValueError as `correlate`, and for unknown words.
-    Source: Deutsch, Dror and Roth 2021 (PERM-INPUTS, -SYSTEMS, -BOTH); p as in Phipson
-    and Smyth 2010.
+    Source: Deutsch, Dror and Roth 2021; p as in Phipson and Smyth 2010.
     """
     coef = levels.named(coef, level)
     arrays.choice(alternative, ALTERNATIVES, "alternative")
@@ -180,7 +159,13 @@ def compare(
         result = judges.by_exchange(alternative, n_perm, seed)
     if np.isnan(result.difference):
         return result
-    return judges.with_interval(result, ci, n_boot, seed, confidence)
+    settings = ci, level, coef, n_boot, seed, confidence, True
+    ends = intervals.compute_interval(judges.pair, result.difference, *settings)
+    result = replace(result, interval=ends)
+    influence = result.influence if ends.name else None
+    warning = influence.warning if influence else ""
+    reason = together(judges.note, result.reason, ends.reason, warning)
+    return replace(result, reason=reason)
 
 
 def untested(
@@ -192,12 +177,13 @@ def untested(
     reason: str,
     nan: str = "drop",
 ) -> Comparison:
-    """The comparison of judges for which `compare` finds too few items: NaN, and why.
+    """What stands for judges for which `compare` finds too few items? NaN, and why.
 
     first, second, y, coef, level, nan: as in `compare`.
     reason: what it said.
     """
     sides = arrays.alike(first=first, second=second, y=y)
+    total = sides[0].size
     n_missing = int(np.isnan(sides).any(axis=0).sum())
     return Comparison(
         first=NAN,
@@ -209,9 +195,9 @@ def untested(
         test="none",
         alternative="two-sided",
         scaling="",
-        n=sides[0].size - n_missing,
+        n=total - n_missing,
         n_missing=n_missing,
-        total=sides[0].size,
+        total=total,
         nan=nan,
         seed=None,
         reason=f"no test: {reason}",
@@ -221,12 +207,6 @@ def untested(
 def following(ci: str | bool | None) -> str:
     """The test of the population that an interval is about: the jackknife over the
     same units; `DEFAULT_TEST` where the interval names no units.
-
-    ci: as in `compare`.
-
-    Example:
-        >>> following("boot-inputs"), following("careful-both"), following(True)
-        ('jack-inputs', 'careful-both', 'auto')
     """
     method, _, units = str(ci).partition("-")
     if method == "careful":
@@ -240,7 +220,6 @@ class _Judges:
     """Two judges on their common items, and the test that is to compare them.
 
     first, second, ratings: NaN in all three where an item takes no part.
-    present: which items take part.
     n_missing: how many items any side lacked at first.
     groups, names: of systems and inputs, as the module `groups` has them.
     method, unit: of the test, such as "jack" and "both"; method "" is that of "perm-".
@@ -269,7 +248,6 @@ class _Judges:
         x_second = arrays.fill(sides[1], sides[2], nan)[0]
         common = arrays.common(x_first, x_second, sides[2])
         self.first, self.second, self.ratings = common
-        self.present = ~np.isnan(self.ratings)
         self.coef = coef
         self.level = level
         self.nan = nan
@@ -278,70 +256,36 @@ class _Judges:
         self.test = arrays.choice(test, TESTS, "units")
         self.note = ""
         if self.test == "auto":
+            present = ~np.isnan(self.ratings)
             self.test, self.note = intervals.chosen(
-                "test", level, coef, self.present, self.groups
+                "test", level, coef, present, self.groups
             )
         self.method, _, self.unit = self.test.rpartition("-")
         draws.check_units(self.unit, self.ratings.shape)
         levels.check(self.ratings, level)
+        settings = coef, level, nan, self.groups
         plans = []
         for scores in (self.first, self.second):
-            plan = levels.plan(scores, self.ratings, coef, level, nan, self.groups)
-            plans.append(plan)
+            plans.append(levels.plan(scores, self.ratings, *settings))
         self.pair = levels.Combined(np.subtract, plans)
-
-    def with_interval(
-        self,
-        result: Comparison,
-        ci: str | bool | None,
-        n_boot: int,
-        seed: int,
-        confidence: float,
-    ) -> Comparison:
-        """A tested comparison with the interval of its difference, and all reasons.
-
-        ci, n_boot, seed, confidence: as `intervals.compute_interval`.
-        """
-        ends = intervals.compute_interval(
-            self.pair,
-            result.difference,
-            ci,
-            self.level,
-            self.coef,
-            n_boot,
-            seed,
-            confidence,
-            difference=True,
-        )
-        reasons = [self.note, result.reason, ends.reason]
-        result = replace(result, interval=ends)
-        if ends.name and result.influence is not None:
-            reasons.append(result.influence.warning)
-        # Test and interval may have one reason in common.
-        reason = "; ".join(dict.fromkeys(filter(None, reasons)))
-        return replace(result, reason=reason)
 
     def _result(self, alternative: str, **settings: Any) -> Comparison:
         """The comparison without a p; with a reason where a coefficient is undefined.
 
         settings: of the test, as `Comparison` has them.
         """
-        first, second = [plan.value for plan in self.pair.parts]
-        difference = first - second
-        reason = ""
-        if np.isnan(difference):
-            reason = _undefined([first, second])
-        basis = questions.Basis(
-            self.pair,
-            difference,
-            self.level,
-            self.coef,
-            self.names,
-            difference=True,
-        )
+        values = [plan.value for plan in self.pair.parts]
+        difference = values[0] - values[1]
+        judges = []
+        for judge, value in zip(("first", "second"), values, strict=True):
+            if np.isnan(value):
+                judges.append(judge)
+        which = " and ".join(judges)
+        reason = f"no test: the coefficient of the {which} judge is not defined"
+        settings_of_basis = self.level, self.coef, self.names, True
         result = Comparison(
-            first=first,
-            second=second,
+            first=values[0],
+            second=values[1],
             difference=difference,
             p=NAN,
             coef=self.coef,
@@ -349,13 +293,13 @@ class _Judges:
             test=self.test,
             alternative=alternative,
             scaling="",
-            n=int(self.present.sum()),
+            n=int(self.pair.present.sum()),
             n_missing=self.n_missing,
             total=self.ratings.size,
             nan=self.nan,
             seed=None,
-            reason=reason,
-            basis=basis,
+            reason=reason if judges else "",
+            basis=questions.Basis(self.pair, difference, *settings_of_basis),
         )
         return replace(result, **settings)
 
@@ -374,33 +318,29 @@ class _Judges:
         """The comparison with p by exchanging the judges' scores.
 
         n_perm, seed: of random exchanges, which "exact-systems" takes, too, where there
-        are too many patterns.
+            are too many patterns.
         """
+        present = self.pair.present
         patterns = None
         if self.method == "exact":
-            patterns = draws.every_pattern(self.present, MOST_PATTERNS, self.groups)
+            patterns = draws.every_pattern(present, MOST_PATTERNS, self.groups)
+        grouped = f"|groups:{'+'.join(self.groups)}" if self.groups else ""
         if patterns is not None:
-            test = f"exact-systems/{patterns.shape[1]}{self._grouped()}"
+            test = f"exact-systems/{patterns.shape[1]}{grouped}"
             result = self._result(alternative, test=test, scaling="z")
-            masks = _chunks(patterns, 2 * self.present.size)
+            masks = _chunks(patterns, 2 * present.size)
         else:
-            test = f"perm-{self.unit}/{n_perm}{self._grouped()}"
+            test = f"perm-{self.unit}/{n_perm}{grouped}"
             result = self._result(alternative, test=test, scaling="z", seed=seed)
             masks = draws.resamples(
-                self.ratings.shape, self.unit, n_perm, seed, True, self.groups
+                present.shape, self.unit, n_perm, seed, True, self.groups
             )
-        if result.reason:
+        if np.isnan(result.difference):
             return result
         observed, null = self._exchanged(masks)
         every = patterns is not None
         p, reason = p_value(null, observed, alternative, every)
         return replace(result, p=p, reason=reason, null=null)
-
-    def _grouped(self) -> str:
-        """What a signature says of groups that are exchanged as a whole."""
-        if not self.groups:
-            return ""
-        return f"|groups:{'+'.join(self.groups)}"
 
     def _exchanged(self, masks: Iterator[Draws]) -> tuple[float, Floats]:
         """The difference without an exchange, on the common scale of both judges, and
@@ -410,32 +350,14 @@ class _Judges:
         """
         first = standardised(self.first)
         second = joined(standardised(self.second), first)
-        swapped = levels.Swapped(
-            first, second, self.ratings, self.coef, self.level, self.nan
-        )
+        settings = self.coef, self.level, self.nan
+        swapped = levels.Swapped(first, second, self.ratings, *settings)
         # The data themselves, computed as the exchanges are: nothing changes places.
         items = self.ratings.size
         no_mask = np.zeros((items, 1), dtype=draws.exact(2 * items))
-        value_first, value_second = swapped.values(Draws(rows=no_mask))
-        observed = float((value_first - value_second)[0])
-        differences = []
-        for mask in masks:
-            value_first, value_second = swapped.values(mask)
-            differences.append(value_first - value_second)
-        return observed, np.concatenate(differences)
-
-
-def _undefined(values: Sequence[float]) -> str:
-    """Why there is no test where a coefficient of the two judges is not defined.
-
-    values: the first's and the second's.
-    """
-    judges = []
-    for judge, value in zip(("first", "second"), values, strict=True):
-        if np.isnan(value):
-            judges.append(judge)
-    which = " and ".join(judges)
-    return f"no test: the coefficient of the {which} judge is not defined"
+        observed = np.subtract(*swapped.values(Draws(rows=no_mask)))
+        differences = [np.subtract(*swapped.values(mask)) for mask in masks]
+        return float(observed[0]), np.concatenate(differences)
 
 
 def _chunks(patterns: Weights, items: int) -> Iterator[Draws]:
@@ -452,20 +374,13 @@ def p_value(
     null: Floats, observed: float, alternative: str = "two-sided", every: bool = False
 ) -> tuple[float, str]:
     """Share of permutations at least as extreme as observed, the data themselves
-    counted in; a reason if some failed.
+    counted in; a reason if some are undefined, which count as extreme.
 
-    Permutations without a defined statistic count as extreme: they can only make the
-    test more careful.
     null: the difference in each permutation, NaN where not defined.
     observed: that of the data.
     every: these are all but the mirror images, which exchange what these do not; the
-    data themselves are among them. Else they were drawn at random.
-    Returns: p, and what is to be said of it, "" for nothing.
+        data themselves are among them. Else they were drawn at random.
     Source: Phipson and Smyth 2010, for random permutations.
-
-    Example:
-        >>> p_value(np.array([0.1, -0.3, 0.2]), 0.3)
-        (0.5, '')
     """
     if every:
         null = np.concatenate([null, -null])
@@ -476,14 +391,13 @@ def p_value(
         null = -null
         observed = -observed
     undefined = np.isnan(null)
-    extreme = undefined | (null >= observed - 1e-12)
-    count = int(extreme.sum())
+    count = int((undefined | (null >= observed - 1e-12)).sum())
     number = len(null)
-    n_undefined = int(undefined.sum())
     reason = ""
-    if n_undefined:
+    if undefined.any():
         reason = (
-            f"undefined in {n_undefined} of {number} permutations, counted as extreme"
+            f"undefined in {undefined.sum()} of {number} permutations, "
+            "counted as extreme"
         )
     if not every:
         return (count + 1) / (number + 1), reason
@@ -511,33 +425,26 @@ def standardised(side: Floats) -> Floats:
 
 def joined(second: Floats, first: Floats) -> Floats:
     """The second judge's standardised scores; a score that differs by rounding error
-    only from one of the first's becomes that one.
+    only from one of the first's becomes that one. NaN where an item takes no part.
 
     Standardising the same scores in another order, or on another scale, moves their
     last bits; exchanged scores would otherwise tie or not at random. Values of one
     judge are never joined.
-    second, first: of one shape, NaN where an item takes no part.
     """
     present = ~np.isnan(second)
     values = np.unique(second[present])
     targets = np.unique(first[~np.isnan(first)])
     nearest = _nearest(values, targets)
-    nearest_back = _nearest(targets, values)
-    magnitude = np.maximum(1.0, np.abs(values))
-    slack = 64 * np.finfo(float).eps * magnitude
+    slack = 64 * np.finfo(float).eps * np.maximum(1.0, np.abs(values))
     close = np.abs(values - targets[nearest]) <= slack
     # Each is the other's nearest, so no two values take one target.
-    mutual = nearest_back[nearest] == np.arange(len(values))
+    mutual = _nearest(targets, values)[nearest] == np.arange(len(values))
     values_joined = np.where(close & mutual, targets[nearest], values)
     out = second.copy()
-    place = np.searchsorted(values, second[present])
-    out[present] = values_joined[place]
+    out[present] = values_joined[np.searchsorted(values, second[present])]
     return out
 
 
-def _nearest(values: Floats, among: Floats) -> npt.NDArray[np.integer]:
-    """The place of the nearest entry of `among`, which is sorted, for each value:
-    (values,).
-    """
-    middles = (among[1:] + among[:-1]) / 2
-    return np.searchsorted(middles, values)
+def _nearest(values: Floats, among: Floats) -> Ints:
+    """The place of the nearest entry of `among`, which is sorted, for each value."""
+    return np.searchsorted((among[1:] + among[:-1]) / 2, values)

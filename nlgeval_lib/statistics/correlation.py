@@ -1,10 +1,5 @@
 """How well scores follow human ratings: over all items, by input, over systems, by
 stratum; what gaps could change.
-
-`correlate` gives one `Correlation`, with interval and doubts; `coefficients` the bare
-numbers of many judges; `by_stratum` a `Correlation` of each kind of item; `bounds` the
-lowest and highest value that missing scores allow (`Bounds`). The coefficient itself is
-prepared by `levels.plan`, which gives it for any resample.
 """
 
 from __future__ import annotations
@@ -19,26 +14,20 @@ import numpy.typing as npt
 from . import arrays, groups, intervals, levels
 from .draws import everything
 from .questions import Basis, Questioned
-from .result import NAN, NO_INTERVAL, Floats, Interval, Result
+from .result import NAN, NO_INTERVAL, Floats, Interval, Result, together
 
 
 @dataclass(frozen=True, repr=False)
 class Correlation(Questioned):
-    """One correlation and all that is needed to know what it is.
+    """One correlation and all that is needed to know what it is; NaN with a reason
+    where the coefficient is not defined.
 
-    `influence`, `these_systems` and `other_systems` say more.
-
-    value: NaN where the coefficient is not defined; `reason` then says why.
     coef, level, nan: as in `correlate`.
-    n: items that took part.
+    n, total: items that took part, of how many.
     n_units: what the coefficient ran over: items, inputs averaged, or systems.
     n_missing: items that lacked a score or a rating.
     n_skipped: inputs without a defined coefficient (input level) or systems without a
-    common item (system level).
-    total: all items.
-    interval: its ends are `low` and `high`; NaN where none was asked for.
-    reason: why there is no value or no interval, or what to doubt; "" for nothing.
-    basis: what further questions are answered from.
+        common item (system level).
     """
 
     value: float
@@ -79,24 +68,19 @@ def correlate(
 
     x, y: one shape, flat (dataset level only) or `X[system, input]`; NaN is missing.
     coef: pearson, spearman, kendall-a, kendall-b, kendall-c ("kendall" is kendall-b),
-    in [-1, 1]; or acc-eq, the share of pairs ordered or tied alike, in [0, 1].
+        in [-1, 1]; or acc-eq, the share of pairs ordered or tied alike, in [0, 1].
     level: dataset, one list of items; input, one coefficient an input, averaged over
-    the inputs where it is defined (grouped by system instead: pass x.T and y.T);
-    system, over the systems' means.
+        the inputs where it is defined (grouped by system instead: pass x.T and y.T);
+        system, over the systems' means.
     nan: a policy of `POLICIES`.
     ci, n_boot, seed, confidence: the interval, as `intervals.compute_interval` says.
     system_groups, input_groups: a label each (the family of a system, the topic of an
-    input; of flat data, `input_groups` a row): what is left out or drawn anew as a
-    whole.
+        input; of flat data, `input_groups` a row): what is left out or drawn anew as a
+        whole.
     Returns: NaN with a reason where a side is constant.
-    Raises: ValueError for unequal shapes, infinity, text, nothing to compare, fewer
-    than 3 common items (or systems, at system level), fewer than 2 systems at input
-    level, and unknown words.
+    Raises: ValueError for bad arrays, fewer than 3 common items (or systems, at system
+        level), fewer than 2 systems at input level, and unknown words.
     Source: levels and resampling units as in Deutsch, Dror and Roth 2021.
-
-    Example:
-        >>> round(correlate([1, 2, 3, 4], [1, 3, 2, 4], "kendall").value, 3)
-        0.667
     """
     coef = levels.named(coef, level)
     a, b = arrays.alike(x=x, y=y)
@@ -109,96 +93,62 @@ def correlate(
     ends = intervals.compute_interval(
         plan, basis.value, ci, level, coef, n_boot, seed, confidence
     )
-    return _correlation(plan, basis, ends, a, b, n_missing=n_missing, nan=nan)
+    reason = _reason(plan, basis, ends, (a, b))
+    n_units, n_skipped = _units(plan)
+    counts = int(plan.present.sum()), n_units, n_missing, n_skipped, a.size
+    return Correlation(basis.value, coef, level, *counts, nan, ends, reason, basis)
 
 
 def uncorrelated(
     x: Any, y: Any, coef: str, level: str, reason: str, nan: str = "drop"
 ) -> Correlation:
-    """The correlation of data on which `correlate` finds too few items: NaN, and why.
+    """What stands for data on which `correlate` finds too few items? NaN, and why.
 
     x, y, coef, level, nan: as in `correlate`.
     reason: what it said.
     """
     sides = arrays.alike(x=x, y=y)
+    total = sides[0].size
     n_missing = int(np.isnan(sides).any(axis=0).sum())
-    return Correlation(
-        value=NAN,
-        coef=levels.named(coef, level),
-        level=level,
-        n=sides[0].size - n_missing,
-        n_units=0,
-        n_missing=n_missing,
-        n_skipped=0,
-        total=sides[0].size,
-        nan=nan,
-        reason=reason,
-    )
+    coef = levels.named(coef, level)
+    counts = total - n_missing, 0, n_missing, 0, total
+    return Correlation(NAN, coef, level, *counts, nan, reason=reason)
 
 
-def _correlation(
+def _units(plan: levels.Listed | levels.Systems) -> tuple[int, int]:
+    """`n_units` and `n_skipped` of `Correlation`."""
+    present = plan.present
+    if isinstance(plan, levels.Systems):
+        units = int(present.any(axis=1).sum())
+        return units, len(present) - units
+    if plan.level == "input":
+        by_input = plan.by_list(everything(present.shape))
+        skipped = int(np.isnan(by_input).sum())
+        return len(by_input) - skipped, skipped
+    return int(present.sum()), 0
+
+
+def _reason(
     plan: levels.Listed | levels.Systems,
     basis: Basis,
     ends: Interval,
-    x: Floats,
-    y: Floats,
-    **settings: Any,
-) -> Correlation:
-    """The result, with its counts and a reason.
-
-    x, y: scores and ratings, NaN in both where an item takes no part. settings: fields
-    of `Correlation`.
+    sides: tuple[Floats, Floats],
+) -> str:
+    """Why a coefficient is not defined; else what its interval has to say, and what one
+    or two units change, if that is much.
     """
-    units, skipped, reason = _units(plan, x, y)
     if not np.isnan(basis.value):
-        reason = _with_influence(basis, ends)
-    return Correlation(
-        value=basis.value,
-        coef=basis.coef,
-        level=basis.level,
-        n=int(plan.present.sum()),
-        n_units=units,
-        n_skipped=skipped,
-        total=x.size,
-        interval=ends,
-        reason=reason,
-        basis=basis,
-        **settings,
-    )
-
-
-def _with_influence(basis: Basis, ends: Interval) -> str:
-    """The reason of an interval, and what one or two units change, if that is much."""
-    warning = ""
-    if not np.isnan(ends.low):
-        influence = basis.influence(ends)
-        if influence is not None:
-            warning = influence.warning
-    return "; ".join(filter(None, (warning, ends.reason)))
-
-
-def _units(
-    plan: levels.Listed | levels.Systems, x: Floats, y: Floats
-) -> tuple[int, int, str]:
-    """What a coefficient ran over, what it skipped, and why it would be undefined.
-
-    Returns: `n_units` and `n_skipped` of `Correlation`, and the reason, which holds
-    only where the coefficient is NaN.
-    """
-    present = plan.present
-    all_items = everything(present.shape)
+        influence = None if np.isnan(ends.low) else basis.influence(ends)
+        return together(influence.warning if influence else "", ends.reason)
     if isinstance(plan, levels.Systems):
-        units = int(present.any(axis=1).sum())
-        mean_x, mean_y, _ = plan.means(all_items)
-        return units, len(present) - units, _constant_sides(mean_x, mean_y, "mean ")
+        mean_x, mean_y, _ = plan.means(everything(plan.present.shape))
+        return _constant_sides(mean_x, mean_y, "mean ")
     if plan.level == "input":
-        skipped = int(np.isnan(plan.by_list(all_items)).sum())
-        reason = (
-            f"none of {skipped} inputs has two systems "
+        return (
+            f"none of {plan.present.shape[1]} inputs has two systems "
             "that differ in scores and in ratings"
         )
-        return present.shape[1] - skipped, skipped, reason
-    return int(present.sum()), 0, _constant_sides(x, y)
+    return _constant_sides(*sides)
 
 
 def coefficients(
@@ -211,7 +161,7 @@ def coefficients(
     y: ratings, of one judge's shape.
     coef, level, nan: as in `correlate`.
     Returns: (judges,), equal to `correlate` of each; NaN where a coefficient is not
-    defined or a judge has fewer than 3 common items (systems at system level).
+        defined or a judge has fewer than 3 common items (systems at system level).
     Raises: ValueError for bad arrays, shapes that do not fit, unknown words.
     """
     coef = levels.named(coef, level)
@@ -225,15 +175,12 @@ def coefficients(
             f"level={level!r}: got x {stack.shape} and y {ratings.shape}; "
             "pass X[judge, system, input], or X[judge, item] at dataset level"
         )
-    pairs = [arrays.fill(scores, ratings, nan) for scores in stack]
-    a = np.stack([scores for scores, _, _ in pairs])
-    b = np.stack([own_ratings for _, own_ratings, _ in pairs])
+    pairs = [arrays.fill(scores, ratings, nan)[:2] for scores in stack]
+    a, b = np.stack(pairs, axis=1)
     present = ~np.isnan(a)
-    items = present.reshape(len(a), -1).sum(axis=1)
-    lacks_items = items < 3
+    lacks_items = present.reshape(len(a), -1).sum(axis=1) < 3
     if level == "system":
-        systems = present.any(axis=2).sum(axis=1)
-        lacks_items |= systems < 3
+        lacks_items |= present.any(axis=2).sum(axis=1) < 3
     values = levels.stacked(a, b, coef, level, nan)
     return np.where(lacks_items, np.nan, values)
 
@@ -244,8 +191,7 @@ def _constant_sides(x: Floats, y: Floats, prefix: str = "") -> str:
     prefix: of the sides' names, such as "mean ".
     """
     sides = []
-    named_sides = {f"{prefix}scores": x, f"{prefix}ratings": y}
-    for name, side in named_sides.items():
+    for name, side in {f"{prefix}scores": x, f"{prefix}ratings": y}.items():
         low = np.nanmin(side)
         high = np.nanmax(side)
         if low == high:
@@ -270,61 +216,34 @@ def by_stratum(
 ) -> dict[Any, Correlation]:
     """How well does the judge follow the ratings within each kind of item?
 
-    x, y, coef, level: as in `correlate`.
+    x, y, coef, level, nan, ci, n_boot, seed, confidence: as in `correlate`.
     strata: a label for each item (shaped like x) or for each input of `X[system,
-    input]`.
-    nan, ci, n_boot, seed, confidence: of each correlation, as in `correlate`.
+        input]`.
     Returns: a correlation by label, in order of first appearance. A stratum with too
-    few items has NaN and says so.
+        few items has NaN and says so.
     Raises: ValueError as `correlate`, for labels that do not fit, and for missing ones.
     """
     a, b = arrays.alike(x=x, y=y)
     arrays.same_labels(x=x, strata=strata)
     labels = _labels(strata, a)
-    settings = {
-        "coef": coef,
-        "level": level,
-        "nan": nan,
-        "ci": ci,
-        "n_boot": n_boot,
-        "seed": seed,
-        "confidence": confidence,
-    }
     by_label: dict[Any, Correlation] = {}
     for label in dict.fromkeys(labels.ravel().tolist()):
         inside = labels == label
-        by_label[label] = _of_stratum(a, b, inside, settings)
+        # Only inputs with an item of this kind: the others would count as skipped.
+        columns = inside.any(axis=0) if a.ndim == 2 else inside
+        scores = np.where(inside, a, np.nan)[..., columns]
+        ratings = np.where(inside, b, np.nan)[..., columns]
+        try:
+            correlation = correlate(
+                scores, ratings, coef, level, nan, ci, n_boot, seed, confidence
+            )
+        except arrays.TooFew as error:
+            correlation = uncorrelated(scores, ratings, coef, level, str(error))
+        # Items of other strata are no missing ones of this.
+        n_missing = int((inside & (np.isnan(a) | np.isnan(b))).sum())
+        total = int(inside.sum())
+        by_label[label] = replace(correlation, n_missing=n_missing, total=total)
     return by_label
-
-
-def _of_stratum(
-    x: Floats,
-    y: Floats,
-    inside: npt.NDArray[np.bool_],
-    settings: dict[str, Any],
-) -> Correlation:
-    """The correlation of the items of one kind, `inside`; NaN where they are too few.
-
-    settings: the arguments of `correlate` from `coef` on.
-    Raises: ValueError as `correlate`, but for too few items.
-    """
-    absent = np.isnan(x) | np.isnan(y)
-    size = int(inside.sum())
-    n_missing = int((inside & absent).sum())
-    # Only inputs with an item of this kind: the others would count as skipped.
-    columns = inside
-    if x.ndim == 2:
-        columns = np.asarray(inside.any(axis=0))
-    scores = np.where(inside, x, np.nan)[..., columns]
-    ratings = np.where(inside, y, np.nan)[..., columns]
-    try:
-        correlation = correlate(scores, ratings, **settings)
-    except arrays.TooFew as error:
-        coef = settings["coef"]
-        level = settings["level"]
-        correlation = uncorrelated(scores, ratings, coef, level, str(error))
-    # Items of other strata are no missing ones of this.
-    return replace(correlation, n_missing=n_missing, total=size)
 
 
 def _labels(strata: Any, items: Floats) -> npt.NDArray[Any]:
@@ -340,14 +259,8 @@ def _labels(strata: Any, items: Floats) -> npt.NDArray[Any]:
             f"strata: got shape {labels.shape} for items {items.shape}; "
             "pass a label for each item or input"
         )
-    listed = labels.ravel().tolist()
-    # NaN differs from itself.
-    missing = sum(label is None or label != label for label in listed)
-    if missing:
-        raise ValueError(
-            f"strata: {missing} of {labels.size} labels are missing; "
-            "name them, or leave those items out"
-        )
+    advice = "name them, or leave those items out"
+    arrays.all_labelled(labels.ravel().tolist(), "strata", advice)
     return labels
 
 
@@ -356,13 +269,11 @@ class Bounds(Result):
     """How low and how high the correlation gets when missing scores may be anything on
     the scale.
 
-    low, high: the extremes over the fills tried, so the truth may lie further out,
-    never further in; for Pearson at dataset level, low is exact where it is at least 0.
+    low, high: the extremes over the `n_fills` fills tried, so the truth may lie further
+        out, never further in; for Pearson at dataset level, low is exact where it is at
+        least 0.
     value: the correlation without the missing items.
-    coef, level: as in `correlate`.
-    n_missing: rated items without a score.
-    total: all items.
-    n_fills: how many fills were tried.
+    n_missing, total: rated items without a score, of how many items.
     scale: the ends of the judge's scale.
     """
 
@@ -397,6 +308,7 @@ def bounds(
     Fills tried: at every cut between ratings, one end of the scale below it and the
     other above, and the same with the scores at each end slightly spread in the order
     of the ratings, or against it.
+
     x, y, coef, level: as in `correlate`; items without a rating are left out.
     low, high: ends of the judge's scale.
     Raises: ValueError as `correlate`, for low >= high, and for scores off the scale.
@@ -412,9 +324,8 @@ def bounds(
     if gap.any():
         for scores in _fills(b[gap], low, high):
             a[gap] = scores
-            x_filled, y_filled, _ = arrays.fill(a, b)
-            filled = levels.plan(x_filled, y_filled, point.coef, level)
-            values.append(filled.value)
+            sides = arrays.fill(a, b)[:2]
+            values.append(levels.plan(*sides, point.coef, level).value)
     return Bounds(
         low=float(np.fmin.reduce(values)),
         high=float(np.fmax.reduce(values)),
@@ -434,8 +345,8 @@ def _fills(
     """Scores for the missing items, (missing,): two-valued by a cut in the ratings, and
     the same with a slight order within.
 
-    ratings: of the missing items. low, high: ends of the scale. most_cuts: of more
-    different ratings, as many quantiles are taken.
+    ratings: of the missing items.
+    most_cuts: of more different ratings, as many quantiles are taken.
     """
     distinct = np.unique(ratings)
     cuts = distinct
@@ -444,8 +355,7 @@ def _fills(
         cuts = np.unique(np.quantile(ratings, shares, method="nearest"))
     # A millionth of the scale orders the scores and hardly moves them.
     most = (high - low) * 1e-6
-    order = np.searchsorted(distinct, ratings) / len(distinct)
-    slight = most * order
+    slight = most * (np.searchsorted(distinct, ratings) / len(distinct))
     # The last cut has all ratings below it.
     for edge in (*cuts, np.inf):
         above = ratings >= edge

@@ -1,9 +1,8 @@
 """Which items each resample holds: counts, left-out units, swap masks.
 
-All come as `Draws`, in chunks, which do not change what is drawn: `resamples` for the
-bootstrap and for random exchanges, `every_pattern` for all exchanges, `left_out` for
-the jackknife, `everything` for the data themselves. A unit is a row (an item), an
-input or a system; units with a group are drawn, exchanged and left out by the group.
+All come as `Draws`, in chunks, which do not change what is drawn. A unit is a row (an
+item), an input or a system; units with a group are drawn, exchanged and left out by the
+group.
 """
 
 from __future__ import annotations
@@ -32,8 +31,7 @@ class Draws:
     """How often each unit enters, for b resamples; None means each once. An item enters
     as often as the product says.
 
-    systems: (systems, b).
-    inputs: (inputs, b).
+    systems, inputs: (systems, b), (inputs, b).
     rows: (items, b), items in row-major order of `X[system, input]`.
     """
 
@@ -43,13 +41,12 @@ class Draws:
 
     def __len__(self) -> int:
         """How many resamples there are."""
-        weights = self._first(self.systems, self.inputs, self.rows)
-        return weights.shape[1]
+        return self._any().shape[1]
 
-    @staticmethod
-    def _first(*weights: Weights | None) -> Weights:
-        """The first that is not None."""
-        return next(array for array in weights if array is not None)
+    def _any(self) -> Weights:
+        """The weights of one kind of unit that are not None."""
+        kinds = (self.rows, self.systems, self.inputs)
+        return next(weights for weights in kinds if weights is not None)
 
     def factors(self, places: Ints, inputs: int) -> tuple[Ints, Weights, Ints, Weights]:
         """Both factors of the weights of items: `a[rows_a] * b[rows_b]` are the
@@ -57,15 +54,8 @@ class Draws:
 
         places: of the items, in row-major order. inputs: how many the data have.
         Returns: rows_a, a, rows_b, b: rows (items,), factors `[row, resample]`.
-
-        Example:
-            >>> drawn = Draws(systems=np.array([[2.0], [0.0]]))
-            >>> rows_a, a, rows_b, b = drawn.factors(np.arange(6), inputs=3)
-            >>> (a[rows_a] * b[rows_b]).ravel()
-            array([2., 2., 2., 0., 0., 0.])
         """
-        kind = self._first(self.rows, self.systems, self.inputs).dtype
-        once = np.ones((1, len(self)), dtype=kind)
+        once = np.ones((1, len(self)), dtype=self._any().dtype)
         nowhere = np.zeros_like(places)
         if self.rows is not None:
             return places, self.rows, nowhere, once
@@ -83,11 +73,7 @@ class Draws:
 
 
 def check_units(units: str, shape: tuple[int, ...], name: str = "units") -> None:
-    """Refuse units that the data do not have.
-
-    units: one of `UNITS`. shape: of the data. name: of the argument, for errors.
-    Raises: ValueError for an unknown word, or for anything but "rows" on flat data.
-    """
+    """Raises: ValueError for an unknown word, or anything but "rows" on flat data."""
     arrays.choice(units, UNITS, name)
     if len(shape) == 1 and units != "rows":
         raise ValueError(
@@ -97,19 +83,15 @@ def check_units(units: str, shape: tuple[int, ...], name: str = "units") -> None
 
 
 def exact(bound: int) -> type[np.floating]:
-    """The narrowest type in which twice a sum of weights up to `bound` is exact:
-    narrow types are fast.
+    """The narrowest type, which is fast, in which twice a sum of weights up to `bound`
+    is exact.
     """
-    if bound < 2**23:
-        return np.float32
-    return np.float64
+    return np.float32 if bound < 2**23 else np.float64
 
 
 def chunk_size(items: int) -> int:
     """Resamples per chunk, so that one array of a chunk has some million entries."""
-    entries = 2**22
-    number = entries // max(items, 1)
-    return int(np.clip(number, 4, 1024))
+    return int(np.clip(2**22 // max(items, 1), 4, 1024))
 
 
 def resamples(
@@ -125,36 +107,29 @@ def resamples(
 
     shape: of the data. units: one of `UNITS`, each kind with its own random numbers.
     swap: masks of permutations in their place (1: exchange the two judges' scores
-    here), each with probability 1/2.
-    groups: drawn, or exchanged, as a whole.
+        here), each with probability 1/2.
     """
     items = int(np.prod(shape))
     stream = 0
+    step = chunk_size(items)
     if swap:
         # Two judges' scores; and random numbers that no bootstrap uses.
         items = 2 * items
         stream = 4
-    step = chunk_size(items)
-    if swap:
         # numpy takes four coins from one random number, and drops the coins that are
         # left over at the end of a chunk.
-        step = max(4, step // 4 * 4)
-    kind = exact(items)
+        step = max(4, chunk_size(items) // 4 * 4)
+    draw = _coins if swap else _counts
     sizes = _sizes(shape, units, groups)
     rng = {}
     for unit in sizes:
-        number = UNITS.index(unit) + stream
-        rng[unit] = np.random.default_rng([seed, number])
+        rng[unit] = np.random.default_rng([seed, UNITS.index(unit) + stream])
     for start in range(0, n, step):
         b = min(step, n - start)
         drawn = {}
         for unit, size in sizes.items():
-            if swap:
-                weights = _coins(rng[unit], b, size)
-            else:
-                weights = _counts(rng[unit], b, size)
-            weights = _of_members(weights.T, groups.get(unit))
-            drawn[unit] = np.ascontiguousarray(weights, dtype=kind)
+            weights = _of_members(draw(rng[unit], b, size).T, groups.get(unit))
+            drawn[unit] = np.ascontiguousarray(weights, dtype=exact(items))
         yield Draws(**drawn)
 
 
@@ -165,12 +140,6 @@ def every_pattern(
     none first: (systems, patterns); None where there are more than `most`.
 
     present: which items take part, `[system, input]`.
-
-    Example:
-        >>> every_pattern(np.full((3, 2), True), most=100)
-        array([[0., 0., 0., 0.],
-               [0., 1., 0., 1.],
-               [0., 0., 1., 1.]], dtype=float32)
     """
     # The first system keeps its scores: patterns in which it does not are the mirrors.
     exchanged = taking_part(present, "systems", groups)[1:]
@@ -178,8 +147,7 @@ def every_pattern(
     if number > most:
         return None
     sizes = _sizes(present.shape, "systems", groups)
-    kind = exact(2 * present.size)
-    patterns = np.zeros((sizes["systems"], number), dtype=kind)
+    patterns = np.zeros((sizes["systems"], number), dtype=exact(2 * present.size))
     # The bits of a pattern's number say which systems are exchanged in it.
     place = np.arange(len(exchanged))[:, None]
     patterns[exchanged] = np.arange(number) >> place & 1
@@ -192,13 +160,7 @@ def taking_part(
     """The numbers of the units, or of their groups, with an item that takes part, in
     ascending order.
 
-    present: which items take part, shaped like the data.
-    unit: rows, inputs or systems; rows are numbered in row-major order.
-
-    Example:
-        >>> present = np.array([[True, False], [False, False], [True, True]])
-        >>> taking_part(present, "systems"), taking_part(present, "rows")
-        (array([0, 2]), array([0, 4, 5]))
+    unit: rows (numbered in row-major order), inputs or systems.
     """
     if unit == "rows":
         members = np.flatnonzero(present)
@@ -218,10 +180,9 @@ def left_out(
 ) -> Iterator[Draws]:
     """Every sample with one unit left out, or one group of them: the jackknife.
 
-    shape: of the data. unit: rows, inputs or systems.
-    groups: of units, which are left out as a whole.
+    unit: rows, inputs or systems.
     together: (samples, units), the numbers of the units, or groups, that each sample
-    lacks, in place of one alone.
+        lacks, in place of one alone.
     """
     items = int(np.prod(shape))
     size = _sizes(shape, unit, groups)[unit]
@@ -240,19 +201,14 @@ def _of_members(weights: Any, codes: Ints | None) -> Any:
 
     codes: the group of each member; None where members are drawn on their own.
     """
-    if codes is None:
-        return weights
-    return weights[codes]
+    return weights if codes is None else weights[codes]
 
 
 def everything(shape: tuple[int, ...]) -> Draws:
     """The data themselves as one resample, for data of this shape."""
-    units = "both"
-    if len(shape) == 1:
-        units = "rows"
     kind = exact(int(np.prod(shape)))
     ones = {}
-    for unit, size in _sizes(shape, units).items():
+    for unit, size in _sizes(shape, "rows" if len(shape) == 1 else "both").items():
         ones[unit] = np.ones((size, 1), kind)
     return Draws(**ones)
 
@@ -282,8 +238,7 @@ def _counts(rng: np.random.Generator, b: int, size: int) -> Ints:
 
     A few rows at a time, so that no row needs fresh memory.
     """
-    kind = np.int16 if size < 2**15 else np.int64
-    out = np.empty((b, size), dtype=kind)
+    out = np.empty((b, size), dtype=np.int16 if size < 2**15 else np.int64)
     step = max(1, 2**13 // size)
     for start in range(0, b, step):
         rows = out[start : start + step]

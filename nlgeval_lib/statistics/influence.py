@@ -1,10 +1,10 @@
 """Which one or two systems, families or topics move an estimate most, and what it is
-without them: `of` gives an `Influence`.
+without them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -27,13 +27,12 @@ class Influence:
 
     units: their names, the one that alone moves it more first.
     kind: "systems" or "inputs", which may be groups of them.
-    value: the estimate without them.
-    alone: the estimate without the first of them only.
+    value, alone: the estimate without them, and without the first of them only.
     share: of the jackknife variance over these units, the largest that one unit makes,
-    in [0, 1].
+        in [0, 1].
     outside: the value leaves the interval of all.
     turns: a difference that was found is not, or is turned round, at the standard error
-    of all.
+        of all.
     """
 
     units: tuple[str, ...]
@@ -74,7 +73,6 @@ def find_influence(
     """The units that move the statistic's value most; None where there are too few, or
     the data are flat.
 
-    statistic: prepared on the data. value: that of all data.
     names: of systems and of groups of inputs, as `groups.names`.
     ends: the interval of the value.
     reach: how far from 0 a difference has to be; NaN where it was not found.
@@ -95,18 +93,10 @@ def find_influence(
     if strongest is None:
         return None
     without = strongest.value
-    outside = without < ends.low or without > ends.high
+    outside = bool(without < ends.low or without > ends.high)
     # a sign turned round counts, too
     turns = bool(without * np.sign(value) < reach)
-    return Influence(
-        strongest.units,
-        strongest.kind,
-        without,
-        strongest.alone,
-        strongest.share,
-        bool(outside),
-        turns,
-    )
+    return replace(strongest, outside=outside, turns=turns)
 
 
 def _of_kind(
@@ -114,8 +104,6 @@ def _of_kind(
 ) -> Influence | None:
     """The one or two units of a kind that move the value most; None for fewer than
     `FEWEST`, or where nothing is defined without them.
-
-    kind: systems or inputs, or groups of them.
     """
     units = draws.taking_part(statistic.present, kind, statistic.groups)
     if len(units) < FEWEST:
@@ -127,9 +115,8 @@ def _of_kind(
     moves = np.nan_to_num(np.abs(single - value))
     order = np.argsort(-moves)
     # Sets of units to leave out: the strongest alone, or pairs of the strong ones.
-    strongest = order[:1]
-    sets = units[strongest][:, None]
-    values = single[strongest]
+    sets = units[order[:1]][:, None]
+    values = single[order[:1]]
     if len(units) >= MANY:
         strong = units[order[:TRIED]]
         sets = np.array(list(combinations(strong, 2)))
@@ -137,16 +124,14 @@ def _of_kind(
     if np.isnan(values).all():
         return None
     most = int(np.nanargmax(np.abs(values - value)))
-    members = [int(unit) for unit in sets[most]]
     reduced = dict(zip(units.tolist(), single.tolist(), strict=True))
-    members.sort(key=lambda unit: -abs(reduced[unit] - value))
-    return Influence(
-        tuple(_name(kind, unit, names) for unit in members),
-        kind,
-        float(values[most]),
-        reduced[members[0]],
-        _share(single),
-    )
+    members = sorted(sets[most].tolist(), key=lambda unit: -abs(reduced[unit] - value))
+    labels = []
+    for unit in members:
+        label = names[kind][unit] if kind in names else f"{SINGLE[kind]} {unit}"
+        labels.append(label)
+    without = float(values[most])
+    return Influence(tuple(labels), kind, without, reduced[members[0]], _share(single))
 
 
 def _share(single: Floats) -> float:
@@ -159,10 +144,3 @@ def _share(single: Floats) -> float:
     if total == 0:
         return 0.0
     return float(np.nanmax(squares) / total)
-
-
-def _name(kind: str, unit: int, names: Names) -> str:
-    """What a unit, or a group, is called by its number."""
-    if kind in names:
-        return names[kind][unit]
-    return f"{SINGLE[kind]} {unit}"

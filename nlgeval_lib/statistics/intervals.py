@@ -1,11 +1,5 @@
-"""How far a value would move with other inputs, systems or splits; which interval
-and test are taken unasked.
-
-`of` gives the `Interval` of a statistic by any method; `resolved` says which method a
-`ci=` means, `chosen` what "auto" stands for. `of_mean` and `of_difference` join the
-intervals of several parts. `percentile` and `fisher_interval` are the formulas of two
-methods; that of the jackknife is in `jackknife`. `resampled_t` is for repeated splits
-(`Resampled`).
+"""How far a value would move with other inputs, systems or splits; which interval and
+test are taken unasked (`chosen`).
 """
 
 from __future__ import annotations
@@ -18,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import arrays, draws, jackknife
-from .classical import special
+from .classical import share_of_t, special
 from .levels import Combined, Statistic
-from .result import NAN, Floats, Interval, Result
+from .result import NAN, Floats, Interval, Result, together
 
 # the jackknife, and permutation of systems at system level
 DEFAULT_TEST = "auto"
@@ -59,26 +53,24 @@ def compute_interval(
     """Within what limits would a statistic fall for other inputs, other systems, or
     both?
 
-    Rows are drawn i.i.d., which is too narrow where items share inputs or systems. A
-    unit that a bootstrap draws twice is tied with its copy, which shifts kendall-a,
-    kendall-c and acc-eq (kendall-b not); "jack-" makes no copies.
-
     statistic: prepared on the data. value: that of the data.
     ci: None or False for no interval; True for `DEFAULT_CI`; "auto", as `chosen` says;
-    "fisher"; or a method and what is drawn anew (rows, inputs, systems or both):
-    "boot-" percentile bootstrap (measured coverage of 95 % .65 to .90 where systems are
-    few), "wide-" the same with tails widened for few units, "jack-" jackknife and t,
-    "careful-" the same, and holds where a system unlike these may exist.
+        "fisher"; or a method and what is drawn anew (rows, inputs, systems or both):
+        "boot-" percentile bootstrap (too narrow where systems are few; a unit that is
+        drawn twice is tied with its copy, which shifts kendall-a, kendall-c and
+        acc-eq), "wide-" the same with tails widened for few units, "jack-" jackknife
+        and t, "careful-" the same, and holds where a system unlike these may exist.
+        Rows are too narrow where items share inputs or systems.
     level, coef: of the statistic, as in `correlate`.
     n_boot, seed: random resamples of "boot-" and "wide-".
     confidence: share of data sets whose interval is to hold the truth, in (0, 1).
     difference: the statistic is a difference of two coefficients.
     Returns: ends NaN with a reason where no interval can be given.
     Raises: ValueError for an unknown `ci`, units that flat data do not have, "fisher"
-    for a difference or a coefficient that has none, n_boot < 1, a negative seed, and a
-    confidence outside (0, 1).
+        for a difference or a coefficient that has none, n_boot < 1, a negative seed,
+        and a confidence outside (0, 1).
     Source: Deutsch, Dror and Roth 2021 (BOOT-INPUTS, -SYSTEMS, -BOTH); Hesterberg 2015
-    (expanded percentile).
+        (expanded percentile).
     """
     kind = "difference" if difference else "value"
     name, note = resolved(ci, level, coef, statistic, kind)
@@ -94,15 +86,8 @@ def compute_interval(
         ends = _jackknife(statistic, value, name, level, coef, confidence, difference)
     else:
         ends = _bootstrap(statistic, value, name, n_boot, seed, confidence)
-    return _noted(ends, note, confidence)
-
-
-def _noted(ends: Interval, note: str, confidence: float) -> Interval:
-    """The interval with its confidence, and the note on how it was chosen."""
-    settings = ends.settings
-    if confidence != 0.95:
-        settings = f"{settings}|conf:{arrays.exactly(confidence)}"
-    reason = "; ".join(filter(None, (note, ends.reason)))
+    settings = ends.settings + arrays.confidence_setting(confidence)
+    reason = together(note, ends.reason)
     return replace(ends, settings=settings, reason=reason, confidence=confidence)
 
 
@@ -116,14 +101,11 @@ def _fisher(
     if level == "system":
         units = np.asarray(units.any(axis=1))
     n = int(units.sum())
-    low = NAN
-    high = NAN
+    ends = NAN, NAN
     if not np.isnan(value):
-        low, high = fisher_interval(value, n, coef, confidence)
-    reason = ""
-    if np.isnan(low):
-        reason = f"no interval: {n} items"
-    return Interval(low, high, "fisher", f"|n:{n}", reason=reason)
+        ends = fisher_interval(value, n, coef, confidence)
+    reason = f"no interval: {n} items" if np.isnan(ends[0]) else ""
+    return Interval(*ends, "fisher", f"|n:{n}", reason=reason)
 
 
 def _jackknife(
@@ -137,23 +119,19 @@ def _jackknife(
 ) -> Interval:
     """The interval by jackknife and t, within the limits of the statistic."""
     units = name.partition("-")[2]
-    limits = (-1, 1)
+    limits = (0, 1) if coef == "acc-eq" else (-1, 1)
     if difference:
         limits = (-2, 2)
-    elif coef == "acc-eq":
-        limits = (0, 1)
-    one_coefficient = not difference
     # Fisher's scale for one coefficient over rows, where its z is finite.
     bounded = coef != "acc-eq" and abs(value) < 1 - jackknife.NOTHING
-    fisher = units == "rows" and one_coefficient and bounded
+    fisher = units == "rows" and not difference and bounded
     # V_systems + V_inputs for one coefficient at dataset level: `jackknife.Spread`.
-    added = level == "dataset" and one_coefficient
+    added = level == "dataset" and not difference
     careful = name in CAREFUL
     spread = jackknife.spread(statistic, units, added, fisher, careful)
     ends = jackknife.interval(value, spread, confidence, limits)
     if units == "inputs" and stands_still(level, coef):
-        reasons = (STANDS_STILL, ends.reason)
-        ends = replace(ends, reason="; ".join(filter(None, reasons)))
+        ends = replace(ends, reason=together(STANDS_STILL, ends.reason))
     return replace(ends, replicates=(statistic, spread, limits))
 
 
@@ -177,18 +155,16 @@ def _bootstrap(
     name: method and units, such as boot-both.
     """
     method, _, units = name.partition("-")
-    present = statistic.present
     groups = statistic.groups
-    chunks = draws.resamples(present.shape, units, n_boot, seed, groups=groups)
-    values = [statistic.values(chunk) for chunk in chunks]
-    replicates = np.concatenate(values)
+    shape = statistic.present.shape
+    chunks = draws.resamples(shape, units, n_boot, seed, groups=groups)
+    replicates = np.concatenate([statistic.values(chunk) for chunk in chunks])
+    # Rounded: .95 has .025 and not a number just beside it.
+    tail = round((1 - confidence) / 2, 15)
     if method == "wide":
         tail = _widened(statistic, units, confidence)
-        ends = percentile(replicates, value, tail, confidence)
-    else:
-        # Rounded: .95 has .025 and not a number just beside it.
-        tail = round((1 - confidence) / 2, 15)
-        ends = percentile(replicates, value, tail, confidence)
+    ends = percentile(replicates, value, tail, confidence)
+    if method == "boot":
         ends = replace(ends, replicates=replicates)
     settings = f"/{n_boot}|seed:{seed}"
     if groups:
@@ -197,19 +173,13 @@ def _bootstrap(
 
 
 def resolved(
-    ci: str | bool | None,
-    level: str,
-    coef: str,
-    statistic: Statistic,
-    kind: str,
+    ci: str | bool | None, level: str, coef: str, statistic: Statistic, kind: str
 ) -> tuple[str, str]:
     """The name of the interval that `ci` means, or none ("") with a reason.
 
-    ci, level, coef, statistic: as in `of`.
     kind: what the statistic is, "value" or "difference".
-    Returns: the name, and a reason, "" for none.
     Raises: ValueError for an unknown `ci`, units that the data do not have, and
-    "fisher" where it is none.
+        "fisher" where it is none.
     """
     if ci is None or ci is False:
         return "", ""
@@ -219,8 +189,7 @@ def resolved(
     if name == "auto":
         return chosen(kind, level, coef, statistic.present, statistic.groups)
     if name != "fisher":
-        units = name.partition("-")[2]
-        draws.check_units(units, statistic.present.shape, "ci")
+        draws.check_units(name.partition("-")[2], statistic.present.shape, "ci")
         return name, ""
     arrays.choice(coef, FISHER, "coef of ci='fisher'")
     if kind == "difference":
@@ -235,57 +204,45 @@ def chosen(
     present: npt.NDArray[np.bool_],
     groups: draws.Groups = draws.NO_GROUPS,
 ) -> tuple[str, str]:
-    """What "auto" stands for, for data of this shape.
+    """What does "auto" stand for, for data of this shape?
 
     kind: "test" for a test of a difference; "value" or "difference" for its interval.
     level, coef: as in `correlate`.
     present: which items take part, shaped like the data.
     groups: families and topics, which count as one each.
     Returns: the name of the test or interval, "" for none; and what is to be said of
-    it, or why there is none.
-
-    Example:
-        >>> chosen("test", "dataset", "pearson", np.full((8, 20), True))
-        ('jack-both', '')
+        it, or why there is none.
     """
     # Units that take part; flat data are one system.
-    systems = 1
-    inputs = present.size
+    units = {"systems": 1, "inputs": present.size}
     if present.ndim == 2:
-        systems = len(draws.taking_part(present, "systems", groups))
-        inputs = len(draws.taking_part(present, "inputs", groups))
+        for unit in units:
+            units[unit] = len(draws.taking_part(present, unit, groups))
     if level == "system":
-        return _chosen_over_systems(kind, coef, systems, groups)
+        return _chosen_over_systems(kind, coef, units["systems"], groups)
     # One system, or one input, leaves a list of rows. One group of several does not.
     if present.ndim == 1 or 1 in present.shape:
         return "jack-rows", ""
-    if systems == 1 and "systems" not in groups:
-        return "jack-rows", ""
-    if inputs == 1 and "inputs" not in groups:
-        return "jack-rows", ""
-    if systems <= 2:
-        return "jack-inputs", _these_only(systems, "systems", groups)
-    if inputs <= 2:
-        return "jack-systems", _these_only(inputs, "inputs", groups)
+    for unit, number in units.items():
+        if number == 1 and unit not in groups:
+            return "jack-rows", ""
+    for unit, number in units.items():
+        if number > 2:
+            continue
+        drawn = "inputs" if unit == "systems" else "systems"
+        note = f"{number} {unit}: what is said holds for these two only"
+        if unit in groups:
+            note = (
+                f"{number} group(s) of {unit}: what is said holds for these {unit} only"
+            )
+        return f"jack-{drawn}", note
     return "jack-both", ""
-
-
-def _these_only(number: int, unit: str, groups: draws.Groups) -> str:
-    """What one or two systems (or inputs, or groups of them) can be asked about, in
-    words.
-    """
-    if unit in groups:
-        return f"{number} group(s) of {unit}: what is said holds for these {unit} only"
-    return f"{number} {unit}: what is said holds for these two only"
 
 
 def _chosen_over_systems(
     kind: str, coef: str, systems: int, groups: draws.Groups
 ) -> tuple[str, str]:
-    """What "auto" stands for at system level; arguments and result as `chosen`.
-
-    systems: how many take part, or groups of them.
-    """
+    """What "auto" stands for at system level; arguments and result as `chosen`."""
     if kind == "test":
         return "exact-systems", ""
     if groups:
@@ -303,11 +260,11 @@ def _chosen_over_systems(
 
 
 def of_mean(parts: Sequence[Any], value: float) -> Interval:
-    """The 95 % interval of a mean, as one statistic, from its parts' intervals.
+    """Within what 95 % limits is a mean, as one statistic, from its parts' intervals?
 
     parts: the `replicates` of each part's interval. value: the mean.
     Returns: NaN with a reason where the parts' are not of one kind, or have none
-    (system level by default).
+        (system level by default).
     """
     if not parts:
         return Interval()
@@ -339,8 +296,8 @@ def _spread_of_mean(parts: Sequence[Any]) -> jackknife.Spread | None:
 def of_difference(
     first: Sequence[Any], second: Sequence[Any], value: float
 ) -> Interval:
-    """The 95 % interval of the difference of two means of as many parts, as one
-    statistic.
+    """Within what 95 % limits is the difference of two means of as many parts, as one
+    statistic?
 
     first, second: the `replicates` of the parts' intervals, as in `of_mean`.
     value: the difference.
@@ -355,9 +312,8 @@ def p_of_difference(first: Sequence[Any], second: Sequence[Any], value: float) -
     """
     spread = _spread_of_mean(_difference(first, second))
     if spread is None:
-        return float("nan")
-    p, _ = jackknife.p_value(value, spread)
-    return p
+        return NAN
+    return jackknife.p_value(value, spread)[0]
 
 
 def _difference(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
@@ -373,10 +329,7 @@ def _difference(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
 
 
 def times(replicates: Any, factor: float) -> Any:
-    """The `replicates` of an interval where the value is multiplied by a factor.
-
-    replicates: values of resamples, or statistic, spread and limits of a jackknife.
-    """
+    """The `replicates` of an interval where the value is multiplied by a factor."""
     if not isinstance(replicates, tuple):
         return replicates * factor
     statistic, spread, limits = replicates
@@ -393,15 +346,9 @@ def percentile(
 
     replicates: the statistic in each resample, NaN where not defined.
     value: that of the data.
-    tail: share that is cut off at each end.
     confidence: of the interval, for the words of its reason.
     Returns: NaN with a reason where the value is NaN, more than half of the replicates
-    are, or fewer than 2 are defined.
-
-    Example:
-        >>> ends = percentile(np.arange(101.0), value=50.0)
-        >>> ends.low, ends.high
-        (2.5, 97.5)
+        are, or fewer than 2 are defined.
     """
     values = replicates[~np.isnan(replicates)]
     undefined = len(replicates) - len(values)
@@ -423,49 +370,36 @@ def percentile(
             f"{len(values)} resamples are too few for the tails "
             f"of a {100 * confidence:g} % interval"
         )
-    low, high = np.quantile(values, [tail, 1 - tail])
-    return Interval(
-        float(low), float(high), n_undefined=undefined, reason="; ".join(notes)
-    )
+    low, high = map(float, np.quantile(values, [tail, 1 - tail]))
+    return Interval(low, high, n_undefined=undefined, reason="; ".join(notes))
 
 
 def _widened(statistic: Statistic, units: str, confidence: float) -> float:
     """The tail that makes the percentile interval of a mean of few units as wide as
-    its t interval: Phi(-sqrt(k / (k - 1)) t), with k units and t with k - 1 degrees of
-    freedom.
+    its t interval: Phi(-sqrt(k / (k - 1)) t), with k units (of both, the fewer) and t
+    with k - 1 degrees of freedom.
 
-    units: one of `draws.UNITS`; of both, k is the smaller number.
     Source: Hesterberg 2015 (expanded percentile).
     """
     kinds = ("systems", "inputs") if units == "both" else (units,)
-    numbers = []
-    for kind in kinds:
-        members = draws.taking_part(statistic.present, kind, statistic.groups)
-        numbers.append(len(members))
-    k = min(numbers)
+    k = min(len(jackknife.taking_part(statistic, kind)) for kind in kinds)
     if k < 2:
         return 0.0
     t = special.stdtrit(k - 1, (1 + confidence) / 2)
-    wider = np.sqrt(k / (k - 1)) * t
-    return float(special.ndtr(-wider))
+    return float(special.ndtr(-np.sqrt(k / (k - 1)) * t))
 
 
 def fisher_interval(
     r: float, n: int, coef: str = "pearson", confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Ends of the interval of one correlation from n i.i.d. items; NaN where n is too
+    """Within what limits is one correlation from n i.i.d. items? NaN where n is too
     small or |r| is 1.
 
     r: the correlation. n: items.
     coef: pearson, spearman or kendall-b, each with its own standard error.
     Raises: ValueError for r outside [-1, 1], n below 1, an unknown coefficient or a
-    confidence outside (0, 1).
+        confidence outside (0, 1).
     Source: Bonett and Wright 2000.
-
-    Example:
-        >>> low, high = fisher_interval(0.5, 30)
-        >>> round(low, 3), round(high, 3)
-        (0.17, 0.729)
     """
     arrays.choice(coef, FISHER, "coef")
     arrays.share(confidence, "confidence")
@@ -484,22 +418,16 @@ def fisher_interval(
     quantile = special.ndtri((1 + confidence) / 2)
     reach = quantile * scale / np.sqrt(n - less)
     z = np.arctanh(r)
-    low = float(np.tanh(z - reach))
-    high = float(np.tanh(z + reach))
-    return low, high
+    return float(np.tanh(z - reach)), float(np.tanh(z + reach))
 
 
 @dataclass(frozen=True, repr=False)
 class Resampled(Result):
-    """The mean over splits, its interval, and a two-sided p-value that it is `null`.
+    """The mean over splits, its 95 % interval, and a two-sided p-value that it is
+    `null`; NaN with a reason where not defined.
 
-    value: the mean, in the unit of the values.
-    low, high: its 95 % interval; NaN with a reason where not defined.
-    p: that the mean is `null`; NaN with a reason where not defined.
     sd: standard deviation of the values, with splits - 1.
-    n_splits: how many values there are.
     n_train, n_test: rows (or documents) on each side of a split.
-    null: the mean that is tested.
     """
 
     value: float
@@ -535,13 +463,8 @@ def resampled_t(
     null: the mean that is tested.
     Returns: a 95 % interval by t with splits - 1 degrees of freedom.
     Raises: ValueError for no value or NaN among them, sizes below 1, and what is no
-    finite number.
+        finite number.
     Source: Nadeau and Bengio 2003, Inference for the Generalization Error, section 3.
-
-    Example:
-        >>> result = resampled_t([0.1, 0.3, 0.2, 0.2], n_train=80, n_test=20)
-        >>> round(result.low, 3), round(result.high, 3), round(result.p, 3)
-        (0.016, 0.384, 0.041)
     """
     qualities = arrays.floats(values, "values", "split")
     number = len(qualities)
@@ -550,8 +473,9 @@ def resampled_t(
         raise ValueError(
             f"values: got {number}, {undefined} of them NaN; pass one number a split"
         )
+    mean = float(qualities.mean())
     result = Resampled(
-        value=float(qualities.mean()),
+        value=mean,
         low=NAN,
         high=NAN,
         p=NAN,
@@ -565,31 +489,15 @@ def resampled_t(
     if number < 2:
         return result
     # Values that differ by rounding only have no spread.
-    magnitude = float(np.abs(qualities).max())
-    largest = max(magnitude, abs(result.null))
-    rounding = 8 * np.finfo(float).eps * largest
+    rounding = 8 * np.finfo(float).eps * max(np.abs(qualities).max(), abs(null))
     if np.ptp(qualities) <= rounding:
-        return _without_spread(result, rounding)
+        reason = (
+            "all splits gave one value: the interval has no width, "
+            "and a difference cannot be tested"
+        )
+        p = 1.0 if abs(mean - null) <= rounding else NAN
+        return replace(result, low=mean, high=mean, p=p, sd=0.0, reason=reason)
     return _with_spread(result, float(qualities.std(ddof=1)))
-
-
-def _without_spread(result: Resampled, rounding: float) -> Resampled:
-    """The result of splits that all gave one value: p is 1 if it is `null`, else NaN.
-
-    rounding: what counts as no difference.
-    """
-    p = NAN
-    if abs(result.value - result.null) <= rounding:
-        p = 1.0
-    return replace(
-        result,
-        low=result.value,
-        high=result.value,
-        p=p,
-        sd=0.0,
-        reason="all splits gave one value: the interval has no width, "
-        "and a difference cannot be tested",
-    )
 
 
 def _with_spread(result: Resampled, sd: float) -> Resampled:
@@ -598,12 +506,7 @@ def _with_spread(result: Resampled, sd: float) -> Resampled:
     ratio = 1 / result.n_splits + result.n_test / result.n_train
     error = float(sd * np.sqrt(ratio))
     reach = float(special.stdtrit(df, 0.975)) * error
-    t = abs(result.value - result.null) / error
-    return replace(
-        result,
-        low=result.value - reach,
-        high=result.value + reach,
-        p=float(2 * special.stdtr(df, -t)),
-        sd=sd,
-        reason="",
-    )
+    p = share_of_t((result.value - result.null) / error, df, "two-sided")
+    low = result.value - reach
+    high = result.value + reach
+    return replace(result, low=low, high=high, p=p, sd=sd, reason="")

@@ -1,10 +1,4 @@
-"""What share of the variance of ratings is between items: intraclass correlations.
-
-`icc` checks the ratings and drops incomplete items. `_mean_squares` is the analysis of
-variance of what is left; `_icc` makes the coefficient and its F interval from the mean
-squares. For other intervals (jackknife, bootstrap) `_OfComplete` computes the
-coefficient anew from items that are left out or counted twice.
-"""
+"""What share of the variance of ratings is between items: intraclass correlations."""
 
 from __future__ import annotations
 
@@ -12,7 +6,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from . import arrays, groups
 from .agreement import Agreement, interval_of
@@ -41,25 +34,25 @@ def icc(
         of all raters.
     ci: "f", the interval from the F distribution, for independent items; else as in
         `correlate`; "auto" is "f" for a flat list without groups.
-    n_boot, seed, confidence: of the interval, as in `correlate`.
-    system_groups, input_groups: labels of what is drawn as a whole, as in `correlate`.
+    n_boot, seed, confidence, system_groups, input_groups: as in `correlate`.
     Returns: at most 1; NaN with a reason where all ratings are equal, or the variance
         to be shared out is estimated as 0 or less.
     Raises: ValueError for bad arrays or groups, fewer than 2 raters or 2 complete
         items, an unknown kind or interval.
     Source: Shrout and Fleiss 1979; intervals as in McGraw and Wong 1996.
-
-    Example:
-        >>> ratings = [[1, 2, 3, 4], [2, 3, 4, 5]]  # the second rates one higher
-        >>> round(float(icc(ratings, "2,1")), 2), round(float(icc(ratings, "3,1")), 2)
-        (0.77, 1.0)
     """
     arrays.choice(kind, ICC_KINDS, "kind")
     arrays.share(confidence, "confidence")
-    table, complete = _complete_items(ratings)
+    table = arrays.rescaled(arrays.ratings_by_rater(ratings))
+    complete = np.asarray(~np.isnan(table).any(axis=0))
     data = table[:, complete].T
     n, k = data.shape
-    result = Agreement(NAN, f"icc({kind})", n, k, int((~complete).sum()))
+    if k < 2 or n < 2:
+        raise ValueError(
+            f"ratings: got {k} rater(s) and {n} complete item(s); "
+            "at least 2 of each are needed"
+        )
+    result = Agreement(NAN, f"icc({kind})", n, k, complete.size - n)
     value, low, high, reason = _estimate(data, kind, confidence)
     if reason:
         return replace(result, reason=reason)
@@ -72,24 +65,6 @@ def icc(
         settings = (ci, n_boot, seed, confidence, grouped)
         ends = interval_of(_OfComplete(data, kind), complete, value, *settings)
     return replace(result, value=value, interval=ends, reason=ends.reason)
-
-
-def _complete_items(ratings: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """The ratings, divided by a power of two, and which items every rater rated.
-
-    Returns: `[rater, ...]` and, shaped like one rater's ratings, a mask.
-    Raises: ValueError for bad arrays, fewer than 2 raters or 2 complete items.
-    """
-    table = arrays.rescaled(arrays.ratings_by_rater(ratings))
-    complete = np.asarray(~np.isnan(table).any(axis=0))
-    k = len(table)
-    n = int(complete.sum())
-    if k < 2 or n < 2:
-        raise ValueError(
-            f"ratings: got {k} rater(s) and {n} complete item(s); "
-            "at least 2 of each are needed"
-        )
-    return table, complete
 
 
 def _estimate(
@@ -112,9 +87,7 @@ def _estimate(
 
 def _from_f_distribution(low: float, high: float, confidence: float) -> Interval:
     """The interval from the F distribution, or the reason that there is none."""
-    settings = ""
-    if confidence != 0.95:
-        settings = f"|conf:{arrays.exactly(confidence)}"
+    settings = arrays.confidence_setting(confidence)
     if np.isfinite(low) and np.isfinite(high):
         return Interval(low, high, "f", settings)
     reason = "no interval: the variance between items or the error is estimated as 0"
@@ -122,12 +95,8 @@ def _from_f_distribution(low: float, high: float, confidence: float) -> Interval
 
 
 class _OfComplete:
-    """The coefficient as a function of how often each item counts.
-
-    data: `[item, rater]`, complete.
-    kind: of `ICC_KINDS`.
-    Called with counts, whole numbers (items,); NaN where fewer than two items count, or
-    where all ratings of those that do are equal.
+    """The coefficient of complete `data[item, rater]` as a function of how often each
+    item counts; NaN for fewer than two items, or equal ratings.
     """
 
     def __init__(self, data: Floats, kind: str) -> None:
@@ -135,8 +104,7 @@ class _OfComplete:
         self.kind = kind
 
     def __call__(self, counts: Floats) -> float:
-        places = np.arange(len(self.data))
-        drawn = self.data[np.repeat(places, counts.astype(int))]
+        drawn = np.repeat(self.data, counts.astype(int), axis=0)
         n, k = drawn.shape
         if n < 2:
             return NAN
@@ -147,13 +115,8 @@ class _OfComplete:
 
 
 class _MeanSquares(NamedTuple):
-    """The analysis of variance of `data[item, rater]`.
-
-    rows: mean square between items.
-    columns: mean square between raters.
-    within: mean square within items.
-    error: mean square of what items and raters leave over.
-    total: sum of squares around the mean of all.
+    """Mean squares between items and between raters, within items, and of what items
+    and raters leave over; and the sum of squares around the mean of all.
     """
 
     rows: float
@@ -187,30 +150,21 @@ def _mean_squares(data: Floats) -> _MeanSquares:
 
 
 def _icc(
-    kind: str,
-    variances: _MeanSquares,
-    n: int,
-    k: int,
-    confidence: float,
+    kind: str, variances: _MeanSquares, n: int, k: int, confidence: float
 ) -> tuple[float, float, float]:
-    """The coefficient of a kind, of n items and k raters, and the ends of its interval.
-
-    Returns: (value, low, high); an end is not finite where its F statistic is not
-    defined.
+    """The coefficient of a kind, of n items and k raters, and the ends of its interval,
+    not finite where an F statistic is not defined.
     """
     design, _, unit = kind.partition(",")
     tail = round((1 + confidence) / 2, 15)
-    rows = variances.rows
     # Where the noise is 0 the ratios are infinite or NaN, and so are the ends.
     with np.errstate(divide="ignore", invalid="ignore"):
         if design == "2":
             single = _icc_of_sampled_raters(variances, n, k, tail)
-        elif design == "1":
-            df = n * (k - 1)
-            single = _icc_from_f(rows, variances.within, n, df, k, tail)
         else:
-            df = (n - 1) * (k - 1)
-            single = _icc_from_f(rows, variances.error, n, df, k, tail)
+            noise = variances.within if design == "1" else variances.error
+            df = (n if design == "1" else n - 1) * (k - 1)
+            single = _icc_from_f(variances.rows, noise, n, df, k, tail)
         if unit == "1":
             return single
         value, low, high = [_of_mean(coefficient, k) for coefficient in single]
@@ -222,41 +176,38 @@ def _icc(
     return value, low, high
 
 
+def _of_mean(value: float, k: int) -> float:
+    """The coefficient of the mean of k raters (Spearman and Brown)."""
+    return k * value / (1 + (k - 1) * value)
+
+
 def _icc_from_f(
-    rows: float,
-    noise: float,
-    n: int,
-    df: int,
-    k: int,
-    tail: float,
+    rows: float, noise: float, n: int, df: int, k: int, tail: float
 ) -> tuple[float, float, float]:
     """The coefficient of a single rater, and its ends from the F statistic.
 
     rows: mean square between n items.
     noise: mean square of the noise, with df degrees of freedom.
-    k: raters.
     tail: the quantile of the upper end, .975 for 95 %.
-    Returns: (value, low, high).
     """
     from scipy import special
 
     value = (rows - noise) / (rows + (k - 1) * noise)
     ratio = np.float64(rows) / noise
-    low = _from_f(ratio / special.fdtri(n - 1, df, tail), k)
-    high = _from_f(ratio * special.fdtri(df, n - 1, tail), k)
-    return value, low, high
+    ends = []
+    for f in (
+        ratio / special.fdtri(n - 1, df, tail),
+        ratio * special.fdtri(df, n - 1, tail),
+    ):
+        ends.append((f - 1) / (f + k - 1) if np.isfinite(f) else 1.0)
+    return value, ends[0], ends[1]
 
 
 def _icc_of_sampled_raters(
-    variances: _MeanSquares,
-    n: int,
-    k: int,
-    tail: float,
+    variances: _MeanSquares, n: int, k: int, tail: float
 ) -> tuple[float, float, float]:
     """The coefficient of a single rater who is one of a sample, and its ends.
 
-    tail: the quantile of the upper end, .975 for 95 %.
-    Returns: (value, low, high).
     Source: McGraw and Wong 1996, with Satterthwaite's degrees of freedom.
     """
     from scipy import special
@@ -280,22 +231,6 @@ def _icc_of_sampled_raters(
     lower = special.fdtri(df, n - 1, tail)
     # The coefficient's formula, with the mean square of items at either F limit.
     raters_share = k * columns + (k * n - k - n) * error
-    low = n * (rows - upper * error)
-    low = low / (upper * raters_share + n * rows)
-    high = n * (lower * rows - error)
-    high = high / (raters_share + n * lower * rows)
+    low = n * (rows - upper * error) / (upper * raters_share + n * rows)
+    high = n * (lower * rows - error) / (raters_share + n * lower * rows)
     return value, low, high
-
-
-def _from_f(f: float, k: int) -> float:
-    """The coefficient of a single rater with this F statistic."""
-    if not np.isfinite(f):
-        return 1.0
-    return (f - 1) / (f + k - 1)
-
-
-def _of_mean(value: float, k: int) -> float:
-    """The coefficient of the mean of k raters from that of a single one
-    (Spearman and Brown).
-    """
-    return k * value / (1 + (k - 1) * value)

@@ -1,20 +1,7 @@
 """How far a statistic moves when a system, an input, or a cell of both is left out:
-standard errors, tests, intervals.
+standard errors, tests, intervals by t.
 
-`spread` leaves every unit out of a `levels.Statistic` in turn and gives a `Spread`: the
-variance by kind of unit, the degrees of freedom, and what to be careful about.
-`p_value` and `interval` turn a value and its spread into a test and an interval by t;
-`mean_of` gives the spread of a mean of several statistics.
-
-Measured by `make levels` with SummEval's variances (nominal .05 and .95, 600 data sets
-a cell, 6 x 60 to 16 x 100, 8 x 200): the test over both rejects 0 to .03 of true nulls
-where judges are exchangeable, .05 to .09 where one follows systems and the other
-outputs, .05 to .11 where they do so nearly perfectly; the interval covers .91 to 1.
-Where systems have heavy tails it covers .74 to .94 (Kendall .88 to .99), and the data
-do not show it: one system makes most of the spread in many harmless data sets, and
-where it does the interval is wide enough; it is too narrow where no such system is
-among those at hand. "careful" holds there, too (.90 or more at dataset level), at two
-to four times the width.
+What was measured of them, where systems have heavy tails too: docs/statistics.md.
 """
 
 from __future__ import annotations
@@ -25,9 +12,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from . import draws
-from .classical import special
+from .classical import share_of_t, special
 from .levels import Combined, Statistic
-from .result import NAN, Floats, Interval
+from .result import NAN, Floats, Interval, together
 
 # what units are asked for -> the kinds of unit that are left out in turn; a cell is one
 # output, of a system for an input, and in flat data one row
@@ -43,17 +30,13 @@ NOTHING = 1e-12
 
 @dataclass(frozen=True)
 class Spread:
-    """The squared standard error of a statistic over other systems, other inputs, or
-    both; NaN with a reason.
+    """The squared standard error of a statistic over other systems, inputs, or both.
 
     units: a key of `KINDS`.
-    parts: jackknife variance over each kind of unit, in squared units of the statistic
-        (of Fisher's z where `fisher`).
+    parts: jackknife variance over each kind of unit (of Fisher's z where `fisher`).
     counts: how many units of each kind the variance rests on.
-    added: over both, whether the variance is V_systems + V_inputs, which is meant for
-        one coefficient at dataset level; else V_cells is taken off, and the result is
-        never below either.
-    fisher: the parts are on Fisher's z scale.
+    added: over both, V_systems + V_inputs, which is meant for one coefficient at
+        dataset level; else V_cells is taken off.
     undefined: there is no variance, of too few units or too few defined values.
     reason: what to be careful about, or why there is no variance.
     grouped: the kinds of units that are groups, such as families of systems.
@@ -87,18 +70,14 @@ class Spread:
         if self.added:
             return systems + inputs
         # What both contain is counted once, unless that would leave less than either.
-        cells = self.parts["cells"]
-        return max(systems + inputs - cells, systems, inputs)
+        return max(systems + inputs - self.parts["cells"], systems, inputs)
 
     @property
     def df(self) -> float:
-        """The degrees of freedom of t, a rule found by simulation.
-
-        Half of the units less one for systems and for groups; the units less one for
-        inputs and rows. Careful: at most half of the units that carry the variance.
+        """The degrees of freedom of t, a rule found by simulation: half of the units
+        less one for systems and groups, the units less one for inputs and rows.
         """
-        least = min(self.counts.values(), default=0)
-        df = float(least - 1)
+        df = min(self.counts.values(), default=0) - 1.0
         if self.units in ("both", "systems") or self.grouped:
             df = df / 2
         if self.careful:
@@ -106,9 +85,7 @@ class Spread:
         return df
 
     def settings(self) -> str:
-        """What the name of the units leaves open, as signatures say it: "|df:7.5", and
-        "|groups:systems(6)" where units are groups.
-        """
+        """What signatures say beside the name: "|df:7.5|groups:systems(6)"."""
         groups = [f"{kind}({self.counts[kind]})" for kind in self.grouped]
         text = f"|df:{self.df:g}"
         if groups:
@@ -126,10 +103,8 @@ class Spread:
         return self.name + self.settings()
 
     def scaled(self, systems: int, inputs: int) -> Spread:
-        """What it would be with as many systems and inputs, drawn from the same
-        populations.
+        """What it would be with as many systems and inputs of the same populations.
 
-        systems, inputs: of the other design.
         Raises: ValueError for a spread that is not over both.
         """
         if self.units != "both":
@@ -154,33 +129,26 @@ def spread(
     fisher: bool = False,
     careful: bool = False,
 ) -> Spread:
-    """The jackknife of a statistic over units: rows, inputs, systems or both.
+    """How far does a statistic move when each unit is left out in turn?
 
-    A value that is not defined without a unit is dropped, and counted in the reason.
-    Of groups the variances are added: without V_cells they are never too small.
-
-    statistic: with the items that take part, and groups of units that are left out as a
-        whole.
-    units: a key of `KINDS`.
-    added: over both, add the variances, as `Spread` says.
+    units: a key of `KINDS`; units with groups are left out by the group.
+    added, careful: as `Spread`.
     fisher: take the values to Fisher's z scale, if all are finite there.
-    careful: as `Spread`.
-    Returns: a spread without a variance where fewer than two values, or fewer than half
-        of them, are defined; over both, where a kind has fewer than three units, too.
-    Source: Efron and Stein 1981; two-way as V_s + V_i - V_c, Owen 2007; df by
-    simulation.
+    Returns: no variance where fewer than two values, or fewer than half, are defined,
+        or over both a kind has fewer than three units. Of groups the variances are
+        added, which is never too small.
+    Source: Efron and Stein 1981; two-way Owen 2007; degrees of freedom by simulation.
     """
     kinds = KINDS[units]
     grouped = tuple(kind for kind in kinds if _drawn(kind) in statistic.groups)
     if grouped and units == "both":
-        # Without V_cells the sum is never too small.
         kinds = ("systems", "inputs")
         added = True
     blank = Spread(units, added=added, grouped=grouped)
     without = {}
     notes = []
     for kind in kinds:
-        values = _reduced(statistic, kind)
+        values = statistic.without(kind)[taking_part(statistic, kind)]
         without[kind] = values[~np.isnan(values)]
         number = len(values)
         undefined = number - len(without[kind])
@@ -196,12 +164,9 @@ def spread(
 def _from_values(
     without: dict[str, Floats], blank: Spread, fisher: bool, notes: list[str]
 ) -> Spread:
-    """The spread from the defined values without each unit.
+    """The spread from the defined values without each unit, by kind of unit.
 
-    without: the values by kind of unit.
-    blank: the spread without variances.
-    fisher: take the values to his z scale, where they are finite there.
-    notes: for the reason.
+    blank: the spread without variances. notes: for the reason.
     """
     parts = {}
     counts = {}
@@ -210,12 +175,12 @@ def _from_values(
         fisher = fisher and np.abs(values).max() < 1 - NOTHING
         if fisher:
             values = np.arctanh(values)
-        parts[kind] = _variance(values)
+        parts[kind] = variance(values)
         counts[kind] = len(values)
         effective = min(effective, carrying(values))
+    too_few = False
     if blank.units in ("both", "systems"):
         notes = notes + _few(counts, blank.grouped)
-    too_few = False
     if blank.units == "both":
         too_few = min(counts["systems"], counts["inputs"]) < 3
     return replace(
@@ -234,15 +199,12 @@ def _drawn(kind: str) -> str:
     return "rows" if kind == "cells" else kind
 
 
-def _reduced(statistic: Statistic, kind: str) -> Floats:
-    """The statistic without each unit, or group, that takes part: one value each, NaN
-    where it is not defined.
-    """
-    units = draws.taking_part(statistic.present, _drawn(kind), statistic.groups)
-    return statistic.without(kind)[units]
+def taking_part(statistic: Statistic, kind: str) -> draws.Ints:
+    """The numbers of the units ("cells" among them), or groups, that take part."""
+    return draws.taking_part(statistic.present, _drawn(kind), statistic.groups)
 
 
-def _variance(values: Floats) -> float:
+def variance(values: Floats) -> float:
     """The jackknife variance from the values without each unit."""
     if np.ptp(values) <= NOTHING:
         return 0.0
@@ -252,10 +214,9 @@ def _variance(values: Floats) -> float:
 
 def carrying(values: Floats) -> float:
     """How many units carry the jackknife variance: all alike count as all, one alone
-    as 1. Of normal data it is about a third of the units.
+    as 1; of normal data it is about a third of the units.
 
     values: the statistic without each unit, without NaN.
-    Returns: from 1 to the number of units; all of them where the values do not differ.
     """
     squares = (values - values.mean()) ** 2
     # (sum of squares)^2 / (sum of their squares), the participation ratio.
@@ -266,10 +227,9 @@ def carrying(values: Floats) -> float:
 
 
 def _few(counts: dict[str, int], grouped: tuple[str, ...] = ()) -> list[str]:
-    """What few units mean, in words: notes for the reason, none for enough units.
+    """What few units mean, in words; none for enough units.
 
-    counts: units of each kind.
-    grouped: the kinds whose units are groups.
+    counts: units of each kind. grouped: the kinds whose units are groups.
     """
     least = min(counts.values())
     kind = min(kind for kind, number in counts.items() if number == least)
@@ -281,9 +241,9 @@ def _few(counts: dict[str, int], grouped: tuple[str, ...] = ()) -> list[str]:
     if least < 5:
         notes.append(f"{least} {kind}: wide by necessity")
     elif least < 10:
+        df = (least - 1) / 2
         notes.append(
-            f"{least} {kind}: t with {(least - 1) / 2:g} degrees of freedom "
-            "has little power"
+            f"{least} {kind}: t with {df:g} degrees of freedom has little power"
         )
     if counts.get("inputs", 0) > 25 * counts["systems"]:
         notes.append("inputs far outnumber systems: more inputs will not narrow this")
@@ -293,13 +253,11 @@ def _few(counts: dict[str, int], grouped: tuple[str, ...] = ()) -> list[str]:
 def p_value(
     difference: float, of: Spread, alternative: str = "two-sided"
 ) -> tuple[float, str]:
-    """Is a difference 0? p by t, and a reason where there is none.
+    """Is a difference 0, by t? p, and a reason where there is none.
 
-    difference: the observed one, on the scale of its spread.
-    of: its spread.
     alternative: "two-sided", "greater" or "less".
-    Returns: (p, reason). Where the spread is 0, p is 1 for a difference of 0 and NaN
-        for another one; NaN for an undefined spread, too.
+    Returns: where the spread is 0, p is 1 for a difference of 0 and NaN for another;
+        NaN for an undefined spread.
     """
     if of.undefined:
         return NAN, f"no test: {of.reason}"
@@ -308,13 +266,7 @@ def p_value(
             return 1.0, of.reason
         return NAN, "no test: the difference is the same whatever is left out"
     t = difference / np.sqrt(of.variance)
-    if alternative == "two-sided":
-        p = 2 * special.stdtr(of.df, -abs(t))
-    elif alternative == "greater":
-        p = special.stdtr(of.df, -t)
-    else:
-        p = special.stdtr(of.df, t)
-    return float(p), of.reason
+    return share_of_t(t, of.df, alternative), of.reason
 
 
 def interval(
@@ -323,17 +275,10 @@ def interval(
     confidence: float = 0.95,
     ends: tuple[float, float] = (-1, 1),
 ) -> Interval:
-    """Value -+ t standard errors, cut at the ends.
-
-    value: of the statistic itself.
-    of: its spread; on Fisher's z scale the interval is made there and turned back.
-    confidence: in (0, 1).
-    ends: the least and greatest value that the statistic can have.
-    Returns: an interval whose ends are NaN, with a reason, where the value or its
-        spread is undefined or the spread is 0.
+    """Value -+ t standard errors, cut at the ends, the least and greatest value that
+    the statistic can have; NaN with a reason where value or spread is undefined, or the
+    spread is 0.
     """
-    name = of.name
-    settings = of.settings()
     reason = ""
     if np.isnan(value):
         reason = "the coefficient itself is not defined"
@@ -341,8 +286,9 @@ def interval(
         reason = of.reason
     elif of.variance <= 0:
         reason = "the value is the same whatever is left out"
+    blank = Interval(name=of.name, settings=of.settings())
     if reason:
-        return Interval(name=name, settings=settings, reason=f"no interval: {reason}")
+        return replace(blank, reason=f"no interval: {reason}")
     quantile = special.stdtrit(of.df, (1 + confidence) / 2)
     reach = float(quantile * np.sqrt(of.variance))
     if of.fisher:
@@ -352,35 +298,30 @@ def interval(
     else:
         low = max(value - reach, ends[0])
         high = min(value + reach, ends[1])
-    return Interval(low, high, name, settings, reason=of.reason)
+    return replace(blank, low=low, high=high, reason=of.reason)
 
 
 def mean_of(statistics: Sequence[Statistic], of: Spread) -> Spread:
     """The spread of the mean of several statistics.
 
-    statistics: data of one shape are the same items; others are independent.
+    statistics: data of one shape are the same items; others are independent, and the
+        degrees of freedom then those of the statistic with the fewest.
     of: a spread of any of them, whose units and settings are taken.
-    Returns: its degrees of freedom are those of the statistic with the fewest where the
-        data are independent.
     """
-    shapes = {statistic.present.shape for statistic in statistics}
-    if len(shapes) == 1:
+    if len({statistic.present.shape for statistic in statistics}) == 1:
         mean = Combined(lambda *parts: np.mean(parts, axis=0), statistics)
         return spread(mean, of.units, of.added, careful=of.careful)
     spreads = []
     for statistic in statistics:
-        single = spread(statistic, of.units, of.added, careful=of.careful)
-        spreads.append(single)
+        spreads.append(spread(statistic, of.units, of.added, careful=of.careful))
     # The variance of a mean of independent values.
     parts = {}
     for kind in of.parts:
         total = sum(single.parts[kind] for single in spreads)
         parts[kind] = total / len(spreads) ** 2
-    least = min(spreads, key=lambda single: single.df)
-    reasons = dict.fromkeys(single.reason for single in spreads if single.reason)
     return replace(
-        least,
+        min(spreads, key=lambda single: single.df),
         parts=parts,
         undefined=any(single.undefined for single in spreads),
-        reason="; ".join(reasons),
+        reason=together(*(single.reason for single in spreads)),
     )

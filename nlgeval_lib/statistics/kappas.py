@@ -1,10 +1,5 @@
 """How much more two raters, or a judge and the ratings, agree than by chance, for
-classes and ordered values.
-
-`kappa` covers nine coefficients: three kinds of distance between two ratings (equal or
-not, linear, quadratic) times three ideas of what chance would give (Cohen, Scott,
-Gwet). `weighted_kappa` is the common one for scales. `_Kappa` computes any of them from
-how often each item counts, so that intervals can resample items.
+classes and ordered values: three kinds of distance times three ideas of chance.
 """
 
 from __future__ import annotations
@@ -13,10 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from . import arrays, groups
-from .agreement import EQUAL, Agreement, chance_distance, distances, interval_of
+from .agreement import EQUAL, Agreement, chance_distance, distances, measured
 from .result import NAN, Floats
 
 # how far two different ratings are apart: 1, their difference, or its square
@@ -48,75 +42,41 @@ def kappa(
         together), "gwet" (AC1, with weights AC2; at random on hard items only).
     scale: all values that could be given, which counts for gwet; those that occur when
         None.
-    ci: as in `correlate`; None for no interval.
-    n_boot, seed, confidence: of the interval, as in `correlate`.
-    system_groups, input_groups: labels of what is drawn as a whole, as in `correlate`.
+    ci, n_boot, seed, confidence, system_groups, input_groups: as in `correlate`.
     Returns: 1 for perfect agreement, 0 for as much as chance gives; NaN with a reason
         where chance leaves no disagreement.
     Raises: ValueError for unequal shapes, values off the scale, no common item, groups
         that do not fit, an unknown word.
     Source: Cohen 1960, 1968; Scott 1955; Gwet 2008, equations 4 and 17.
-
-    Example:
-        >>> float(kappa([1, 1, 2, 2, 3, 3], [1, 1, 2, 3, 3, 3]))
-        0.75
     """
     arrays.choice(weights, WEIGHTS, "weights")
     arrays.choice(chance, CHANCE, "chance")
-    both, present = _common_items(first, second)
-    allowed, name = _allowed(both, scale, weights, chance)
-    coefficient = _Kappa(both, allowed, weights, chance)
-    n = both.shape[1]
-    value = coefficient(np.ones(n))
-    grouped = groups.encode_groups(present.shape, system_groups, input_groups)
-    settings = (ci, n_boot, seed, confidence, grouped)
-    ends = interval_of(coefficient, present, value, *settings)
-    reason = ends.reason
-    if np.isnan(value):
-        reason = EQUAL
-    return Agreement(value, name, n, 2, present.size - n, ends, reason)
-
-
-def _common_items(first: Any, second: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """The ratings of the items that both rated, `[rater, item]`, and which items these
-    are, shaped like the data.
-
-    Raises: ValueError for unequal shapes and no common item.
-    """
     a, b = arrays.alike(first=first, second=second)
     present = ~(np.isnan(a) | np.isnan(b))
     if not present.any():
         raise ValueError(
             f"got no common item of {a.size}; both raters must have rated at least one"
         )
-    return np.stack([a[present], b[present]]), present
-
-
-def _allowed(
-    both: Floats, scale: Sequence[float] | None, weights: str, chance: str
-) -> tuple[Floats, str]:
-    """All values that could be given, ascending, and the coefficient's name.
-
-    Raises: ValueError for ratings, `both[rater, item]`, that are not on the scale.
-    """
+    both = np.stack([a[present], b[present]])
     name = _name(weights, chance)
-    if scale is None:
-        return np.unique(both), name
-    allowed = np.unique(arrays.floats(scale, "scale", "value"))
-    _check_on_scale(both, allowed)
-    listed = ",".join(map(arrays.exactly, allowed))
-    return allowed, f"{name}({listed})"
+    allowed = np.unique(both)
+    if scale is not None:
+        allowed = np.unique(arrays.floats(scale, "scale", "value"))
+        _check_on_scale(both, allowed)
+        name = f"{name}({','.join(map(arrays.exactly, allowed))})"
+    grouped = groups.encode_groups(present.shape, system_groups, input_groups)
+    settings = ci, n_boot, seed, confidence, grouped
+    coefficient = _Kappa(both, allowed, weights, chance)
+    return measured(coefficient, present, name, EQUAL, *settings)
 
 
 def weighted_kappa(
     first: Any, second: Any, scale: Sequence[float] | None = None, **interval: Any
 ) -> Agreement:
-    """How much more do two raters agree than their own habits would give by chance,
-    distances squared?
+    """How much more do two raters agree than by chance, distances squared?
 
-    first, second: as in `kappa`, whose weights are quadratic here.
-    scale: as in `kappa`; it changes nothing but what is refused and the signature.
-    interval: the arguments of `kappa` from `ci` on.
+    first, second, scale, interval: as in `kappa`; the scale changes nothing but what is
+        refused and the signature.
     """
     return kappa(first, second, "quadratic", scale=scale, **interval)
 
@@ -133,10 +93,7 @@ def _name(weights: str, chance: str) -> str:
 
 
 def _check_on_scale(ratings: Floats, allowed: Floats) -> None:
-    """Refuse ratings that are not on the scale.
-
-    Raises: ValueError naming the lowest of them.
-    """
+    """Raises: ValueError naming the lowest rating that is not on the scale."""
     off_scale = np.setdiff1d(ratings, allowed)
     if len(off_scale):
         values_on_scale = ", ".join(f"{value:g}" for value in allowed)
@@ -149,19 +106,10 @@ class _Kappa:
     """The coefficient as a function of how often each item counts; NaN where chance
     leaves no disagreement.
 
-    both: `[rater, item]`, the ratings of the two raters.
-    allowed: all values in ascending order.
-    weights: of `WEIGHTS`.
-    chance: a key of `CHANCE`.
+    both: `[rater, item]`. allowed: all values in ascending order.
     """
 
-    def __init__(
-        self,
-        both: Floats,
-        allowed: Floats,
-        weights: str,
-        chance: str,
-    ) -> None:
+    def __init__(self, both: Floats, allowed: Floats, weights: str, chance: str):
         self.chance = chance
         self.metric = "nominal" if weights == "none" else weights
         self.codes = np.searchsorted(allowed, both)
@@ -171,25 +119,22 @@ class _Kappa:
         self.gaps = distances(first, second, self.metric)
 
     def __call__(self, counts: Floats) -> float:
-        n = counts.sum()
         classes = len(self.values)
         first, second = self.codes
         # p, q: how often the first and the second rater give each value.
         p = np.bincount(first, counts, classes).astype(float)
         q = np.bincount(second, counts, classes).astype(float)
+        if self.chance != "cohen":
+            p = q = (p + q) / 2
         if self.chance == "gwet":
-            expected = self._at_random((p + q) / 2)
-        elif self.chance == "scott":
-            shared = (p + q) / 2
-            expected = chance_distance(self.values, shared, shared, self.metric)
+            expected = self._at_random(p)
         else:
             expected = chance_distance(self.values, p, q, self.metric)
         if not expected > 0:
             return NAN
         # One less the observed disagreement over the expected one; the expected one
         # is of n * n pairs of ratings, so it is set against n times the observed sum.
-        observed = counts @ self.gaps
-        return float(1 - n * observed / expected)
+        return float(1 - counts.sum() * (counts @ self.gaps) / expected)
 
     def _at_random(self, shared: Floats) -> float:
         """Gwet's disagreement by chance, times the squared number of items.
@@ -200,8 +145,7 @@ class _Kappa:
         classes = len(self.values)
         if classes < 2 or n == 0:
             return 0.0
-        by_row = self.values[:, None]
-        gaps = distances(by_row, self.values, self.metric)
+        gaps = distances(self.values[:, None], self.values, self.metric)
         largest = gaps.max()
         # Weights from 1 for equal values to 0 for the values farthest apart.
         similar = (1 - gaps / largest).sum()

@@ -40,12 +40,11 @@ class Groups:
 
 
 def without_groups(items: Lists, codes: Ints, number: int) -> tuple[Floats, Flags]:
-    """The coefficient of a single list without each group of items in turn.
+    """The coefficient of a single list without each group of items in turn, (groups,),
+    NaN where not defined; and which of them are sure: the others are to be computed
+    anew.
 
-    codes: the group of each place of the data, row-major.
-    number: of groups.
-    Returns: (groups,), NaN where not defined; and which of them are sure, (groups,):
-        the others are to be computed anew.
+    codes: the group of each place of the data, row-major. number: of groups.
     """
     groups = Groups(codes[items.places], number)
     sure = np.ones(number, dtype=bool)
@@ -111,16 +110,9 @@ def pairs(items: Lists, groups: Groups) -> Floats:
     for ties, removed in zip(tied, within[4:], strict=True):
         classes.append(np.round((size / ties).sum() - removed))
     out = np.empty(groups.number)
-    _kernels.of_counts(
-        COEFFICIENTS.index(items.coef),
-        n,
-        agree,
-        every - same_x,
-        every - same_y,
-        every - same_x - same_y + same_both,
-        np.minimum(*classes),
-        out,
-    )
+    differ = every - same_x, every - same_y, every - same_x - same_y + same_both
+    number = COEFFICIENTS.index(items.coef)
+    _kernels.of_counts(number, n, agree, *differ, np.minimum(*classes), out)
     return out
 
 
@@ -136,48 +128,29 @@ def spearman(items: Lists, groups: Groups) -> Floats:
     of_cell = np.repeat(np.arange(len(size)), size.astype(int))
     x, y = codes
     # twice the mid-rank less its mean: the items below less those above
-    rank_x, rank_y = (-lists.above(code, size) for code in codes)
+    ranks = [-lists.above(code, size) for code in codes]
+    rank_x, rank_y = ranks
     moved = lists.above(x, size * rank_y) + lists.above(y, size * rank_x)
     cross = size * rank_x @ rank_y - groups.sums(moved[of_cell])
     order = np.argsort(x[of_cell], kind="stable")
-    within_group = of_cell[groups.order]
+    in_groups = of_cell[groups.order]
     both = np.zeros(groups.number)
     in_x = (groups.codes[order], x[of_cell][order], y[of_cell][order])
-    _kernels.both_moved(
-        groups.starts, y[within_group], rank_y[within_group], *in_x, both
-    )
-    cross += both
-    inside = _of_own(groups, of_cell, (x, y), (rank_x, rank_y), size)
-    cross -= inside[0]
-    squares = []
-    for code, rank, within_group in zip(
-        codes, (rank_x, rank_y), inside[1:], strict=True
-    ):
-        moved = 2 * lists.above(code, size * rank)
-        squares.append(size * rank @ rank - groups.sums(moved[of_cell]) + within_group)
-    return lists.quotient(cross, *squares)
-
-
-def _of_own(
-    groups: Groups,
-    of_cell: Ints,
-    codes: tuple[Ints, ...],
-    ranks: tuple[Floats, ...],
-    size: Floats,
-) -> Floats:
-    """Of each group, (3, groups): products of the moved ranks of its own items, which
-    go; and of either side the squares of all moves less the squares of those ranks.
-    """
-    from . import _kernels
-
-    in_order = of_cell[groups.order]
+    _kernels.both_moved(groups.starts, y[in_groups], rank_y[in_groups], *in_x, both)
+    # Of each group: products of the moved ranks of its own items, which go; and of
+    # either side the squares of all moves less the squares of those ranks.
     below = []
     tied = []
     for code in codes:
         number = np.bincount(code, size)
-        below.append((np.cumsum(number) - number)[code][in_order])
-        tied.append(number[code][in_order])
-    out = np.zeros((3, groups.number))
-    sides = [values[in_order] for values in (*codes, *ranks)]
-    _kernels.own_ranks(groups.starts, *sides, *below, *tied, size.sum(), out)
-    return out
+        below.append((np.cumsum(number) - number)[code])
+        tied.append(number[code])
+    inside = np.zeros((3, groups.number))
+    sides = [values[in_groups] for values in (*codes, *ranks, *below, *tied)]
+    _kernels.own_ranks(groups.starts, *sides, size.sum(), inside)
+    cross = cross + both - inside[0]
+    squares = []
+    for code, rank, own_moves in zip(codes, ranks, inside[1:], strict=True):
+        moved = 2 * lists.above(code, size * rank)
+        squares.append(size * rank @ rank - groups.sums(moved[of_cell]) + own_moves)
+    return lists.quotient(cross, *squares)

@@ -2,10 +2,7 @@
 for many resamples at once.
 
 A `Statistic` gives its value for the data, for each resample (`values`), and without
-each unit in turn (`without`). `plan` makes one from scores and ratings: `Listed` at
-dataset and input level, `Systems` at system level. `Combined` joins several, such as
-the difference of two judges. `Swapped` exchanges two judges' scores for permutation
-tests. `stacked` is the short way to many judges' values without resamples.
+each unit in turn (`without`). `plan` makes one from scores and ratings.
 """
 
 from __future__ import annotations
@@ -30,8 +27,6 @@ LEVELS = ("dataset", "input", "system")
 def named(coef: str, level: str) -> str:
     """The coefficient's full name; "kendall" alone is kendall-b.
 
-    coef: "kendall" or one of `lists.COEFFICIENTS`.
-    level: of `LEVELS`.
     Raises: ValueError for an unknown coefficient or level.
     """
     arrays.choice(level, LEVELS, "level")
@@ -43,7 +38,6 @@ def check(side: Floats, level: str) -> None:
     """Refuse data on which a coefficient cannot be computed at this level.
 
     side: scores or ratings, flat or `[system, input]`, NaN where an item takes no part.
-    level: of `LEVELS`.
     Raises: TooFew for fewer than 3 common items, fewer than 2 systems at input level
         or 3 with items at system level; ValueError for flat data at input or system
         level.
@@ -97,19 +91,14 @@ class Statistic:
         return float(self.values(draws.everything(self.present.shape))[0])
 
     def values(self, drawn: Draws) -> Floats:
-        """That of each resample; a subclass says how.
-
-        drawn: how often each unit counts in each of b resamples.
-        Returns: (b,); NaN where not defined.
-        """
+        """That of each resample, (b,), NaN where not defined; a subclass says how."""
         raise NotImplementedError
 
     def without(self, unit: str) -> Floats:
-        """That without each unit in turn: the jackknife.
+        """That without each unit in turn, (units,): the jackknife.
 
         unit: "systems", "inputs", "rows", or "cells" (in row-major order; of flat data,
             items). Of grouped units, each group is left out as a whole.
-        Returns: (units,); without a unit that has no item it is the value of all.
         """
         if unit not in self.left_out:
             self.left_out[unit] = self._without(unit)
@@ -119,33 +108,21 @@ class Statistic:
         """As `without`, computed anew; a subclass may know a faster way."""
         return self.without_these(unit, None)
 
-    def _are_many(self, unit: str) -> bool:
-        """Whether systems, or inputs, are at least as many as the items of each: then
-        it pays to look at all pairs within each of them.
-        """
-        if unit not in ("systems", "inputs") or unit in self.groups:
-            return False
-        systems, inputs = self.present.shape
-        return inputs >= systems if unit == "inputs" else systems >= inputs
-
     def without_these(self, unit: str, together: Ints | None) -> Floats:
-        """That without each of these sets of units or groups.
+        """That without each of these sets of units or groups, (sets,).
 
-        unit: the kind of unit.
         together: (sets, units), the numbers of the units that are left out together;
             None for each unit alone.
-        Returns: (sets,).
         """
         chunks = draws.left_out(self.present.shape, unit, self.groups, together)
         return np.concatenate([self.values(chunk) for chunk in chunks])
 
 
 class Combined(Statistic):
-    """A function of several statistics of the same data, such as their difference or
-    their mean.
+    """A function of several statistics of the same data and groups, such as their
+    difference or their mean.
 
     function: from one array a statistic, all of one length, to such an array.
-    parts: the statistics, with the same groups.
     """
 
     def __init__(
@@ -177,11 +154,8 @@ def plan(
 
     x, y: scores and ratings, flat or `[system, input]`, NaN in both where an item takes
         no part.
-    coef: of `lists.COEFFICIENTS`.
-    level: of `LEVELS`.
-    nan: the missing policy; it is applied already, and only "constant-zero" still
-        counts, for constant sides.
-    groups: of systems, inputs or rows.
+    coef, level: of `COEFFICIENTS` and `LEVELS`.
+    nan: the missing policy, applied already; only "constant-zero" still counts.
     """
     kind = Systems if level == "system" else Listed
     prepared = kind(x, y, coef, level, nan)
@@ -190,18 +164,13 @@ def plan(
 
 
 def stacked(x: Floats, y: Floats, coef: str, level: str, nan: str = "drop") -> Floats:
-    """The coefficient of each of many judges, without resamples.
+    """The coefficient of each of many judges, (judges,), without resamples.
 
-    x, y: `[judge, item]` or `[judge, system, input]`, NaN in both where an item takes
-        no part.
-    coef, level, nan: as `plan`.
-    Returns: (judges,); NaN where not defined.
+    x, y: `[judge, item]` or `[judge, system, input]`; the others as `plan`.
     """
     if level == "system":
-        values = []
-        for scores, ratings in zip(x, y, strict=True):
-            values.append(plan(scores, ratings, coef, level, nan).value)
-        return np.array(values)
+        sides = zip(x, y, strict=True)
+        return np.array([plan(*side, coef, level, nan).value for side in sides])
     lists = Lists(x, y, coef, level, zero_for_constant(coef, level, nan))
     values_by_list = lists.values(draws.everything(x.shape[1:]))
     return mean_of_defined(values_by_list.reshape(len(x), -1).T)
@@ -218,13 +187,7 @@ def zero_for_constant(coef: str, level: str, nan: str) -> bool:
 
 class Listed(Statistic):
     """All items in one list; or one coefficient an input, over the systems, and the
-    mean of those that are defined.
-
-    x, y: scores and ratings, flat or `[system, input]`, NaN where an item takes no
-        part.
-    coef: of `lists.COEFFICIENTS`.
-    level: "dataset" or "input".
-    nan: "constant-zero" makes constant sides count as 0, as `zero_for_constant` says.
+    mean of those that are defined. As `plan`; level is "dataset" or "input".
     """
 
     def __init__(self, x: Floats, y: Floats, coef: str, level: str, nan: str) -> None:
@@ -242,27 +205,20 @@ class Listed(Statistic):
 
     @property
     def value(self) -> float:
+        if self.level != "dataset" or self.present.size < long_list.LONG:
+            return super().value
         # Once, without resamples, a long list has a faster way to the same number.
-        if self.level == "dataset" and self.present.size >= long_list.LONG:
-            return self._of_long_list()
-        return super().value
-
-    def _of_long_list(self) -> float:
-        """That of the data themselves, without what resamples would need."""
         x, y = self.sides
         if not self.present.all():
             x = x[self.present]
             y = y[self.present]
         value = long_list.coefficient(self.coef, x.ravel(), y.ravel())
-        if self.zero and np.isnan(value):
-            return 0.0
-        return value
+        return 0.0 if self.zero and np.isnan(value) else value
 
     def by_list(self, drawn: Draws) -> Floats:
-        """The coefficient of each list and resample, before any mean over the lists.
-
-        Returns: (lists, b), a list being an input or the whole data set; (inputs, 1)
-            where no system was redrawn.
+        """The coefficient of each list and resample, before any mean over the lists:
+        (lists, b), a list being an input or the whole data set; (inputs, 1) where no
+        system was redrawn.
         """
         if self.level == "input":
             # An input that is drawn twice has the same coefficient: inputs are only
@@ -280,24 +236,32 @@ class Listed(Statistic):
         return mean_of_defined(values, drawn.inputs)
 
     def _without(self, unit: str) -> Floats:
-        if unit != "cells":
-            if self.level == "dataset" and self._are_many(unit):
-                return self._without_many(unit)
-            if self.level == "input" and unit == "inputs" and unit not in self.groups:
-                return self._mean_without_inputs()
-            return super()._without(unit)
-        if "rows" in self.groups:
-            return super()._without("rows")
+        kind = "rows" if unit == "cells" else unit
+        in_closed_form = self.level != "dataset" or self._are_many(unit)
+        if kind in self.groups or not in_closed_form:
+            return self.without_these(kind, None)
         if self.level == "dataset":
-            return self._without_many("cells")
+            return self._without_many(unit)
+        if unit == "systems":
+            return self.without_these(unit, None)
+        if unit == "inputs":
+            return self._mean_without_inputs()
         return self._mean_without_cells()
+
+    def _are_many(self, unit: str) -> bool:
+        """Whether units are at least as many as the items of each: then it pays to look
+        at all pairs within each of them.
+        """
+        if unit not in ("systems", "inputs"):
+            return unit == "cells"
+        systems, inputs = self.present.shape
+        return inputs >= systems if unit == "inputs" else systems >= inputs
 
     def _without_many(self, unit: str) -> Floats:
         """The coefficient of all items without each of many units."""
-        shape = self.present.shape
         codes = np.arange(self.present.size)
         if unit != "cells":
-            codes = np.indices(shape)[int(unit == "inputs")].ravel()
+            codes = np.indices(self.present.shape)[int(unit == "inputs")].ravel()
         number = int(codes[-1]) + 1
         reduced, sure = leaving.without_groups(self.lists, codes, number)
         if not sure.all():
@@ -334,12 +298,8 @@ class Listed(Statistic):
 
 class Systems(Statistic):
     """One mean an output system, over its common items; then one coefficient over the
-    systems.
+    systems. As `plan`; level is "system".
 
-    x, y: scores and ratings, `[system, input]`, NaN where an item takes no part.
-    coef, level, nan: as `plan`; level is "system".
-
-    What it keeps:
     sides: scores and ratings, 0 where an item takes no part, so that sums need no mask.
     slack: for either side, how far rounding alone can move each system's mean:
         (systems,).
@@ -351,13 +311,13 @@ class Systems(Statistic):
         self.zero = zero_for_constant(coef, level, nan)
         self.sides = []
         self.slack = []
-        for side in (x, y):
-            side = np.where(self.present, side, 0.0)
+        for scores in (x, y):
+            scores = np.where(self.present, scores, 0.0)
             # The sums of very large numbers would overflow.
-            if np.abs(side).max() > 1e280:
-                side = arrays.rescaled(side)
-            largest = np.abs(side).max(axis=1)
-            self.sides.append(side)
+            if np.abs(scores).max() > 1e280:
+                scores = arrays.rescaled(scores)
+            self.sides.append(scores)
+            largest = np.abs(scores).max(axis=1)
             self.slack.append(16 * np.finfo(float).eps * largest)
 
     def means(self, drawn: Draws) -> tuple[Floats, Floats, Floats]:
@@ -373,25 +333,25 @@ class Systems(Statistic):
             # What takes no part counts neither in the sums nor in the numbers.
             weights = weights * self.present[:, :, None]
             n = weights.sum(axis=1)
-            sums = [np.einsum("sib,si->sb", weights, side) for side in self.sides]
+            sums = [np.einsum("sib,si->sb", weights, scores) for scores in self.sides]
         else:
             weights = np.ones((self.present.shape[1], 1))
             if drawn.inputs is not None:
                 weights = drawn.inputs.astype(float)
             n = self.present.astype(float) @ weights
-            sums = [side @ weights for side in self.sides]
+            sums = [scores @ weights for scores in self.sides]
         with np.errstate(invalid="ignore", divide="ignore"):
             return sums[0] / n, sums[1] / n, n
 
     def across(self, x: Floats, y: Floats, weights: Weights) -> Floats:
-        """The coefficient over systems, whose means differ by resample.
+        """The coefficient over systems, whose means differ by resample: (b,); NaN where
+        not defined.
 
         Means no further apart than rounding are tied: sums of thirds in another order
         differ in the last bit.
 
         x, y: means of scores and of ratings, (systems, b).
         weights: how often each system counts, (systems, b); 0 leaves it out.
-        Returns: (b,); NaN where not defined.
         """
         from . import _kernels
 
@@ -402,14 +362,9 @@ class Systems(Statistic):
             x = arrays.rescaled(x, axis=0)
             y = arrays.rescaled(y, axis=0)
         out = np.empty(weights.shape[1])
-        _kernels.across(
-            COEFFICIENTS.index(self.coef),
-            np.ascontiguousarray(x.T, dtype=float),
-            np.ascontiguousarray(y.T, dtype=float),
-            *self.slack,
-            np.ascontiguousarray(weights.T, dtype=float),
-            out,
-        )
+        sides = [np.ascontiguousarray(rows.T, dtype=float) for rows in (x, y, weights)]
+        number = COEFFICIENTS.index(self.coef)
+        _kernels.across(number, *sides[:2], *self.slack, sides[2], out)
         if self.zero:
             out[np.isnan(out)] = 0.0
         return out
@@ -423,49 +378,32 @@ class Systems(Statistic):
         return self.across(x, y, weights)
 
     def _without(self, unit: str) -> Floats:
-        if unit == "cells":
-            return self._without_cells()
-        if unit == "inputs" and unit not in self.groups:
-            return self._without_inputs()
-        return super()._without(unit)
-
-    def _without_inputs(self) -> Floats:
-        """That without each input in turn, which is taken off the systems' sums."""
-        reduced = []
-        for values in (*self.sides, self.present):
-            reduced.append(values.sum(axis=1, keepdims=True) - values)
-        sum_x, sum_y, n = reduced
-        weights = (n > 0).astype(float)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return self.across(sum_x / n, sum_y / n, weights)
-
-    def _without_cells(self) -> Floats:
-        """That without each cell in turn: (cells,), row-major.
-
-        A cell changes its own system's mean only: it is taken off that system's sums.
-        """
+        if unit == "systems" or unit in self.groups:
+            return self.without_these(unit, None)
         cells = np.arange(self.present.size)
         systems = cells // self.present.shape[1]
+        # Without an input its values are off the sums of all systems; a cell changes
+        # its own system's only.
         reduced = []
         for values in (*self.sides, self.present):
-            total = values.sum(axis=1)[:, None]
-            sums = np.repeat(total, len(cells), axis=1)
+            sums = values.sum(axis=1, keepdims=True)
+            if unit == "inputs":
+                reduced.append(sums - values)
+                continue
+            sums = np.repeat(sums, len(cells), axis=1)
             sums[systems, cells] -= values.ravel()
             reduced.append(sums)
         sum_x, sum_y, n = reduced
-        weights = (n > 0).astype(float)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return self.across(sum_x / n, sum_y / n, weights)
+            return self.across(sum_x / n, sum_y / n, (n > 0).astype(float))
 
 
 class Swapped:
     """Two judges' coefficients after exchanges: their scores are pooled, and each holds
     the half that a mask gives it.
 
-    first, second: scores of the two judges.
-    y: ratings; all three flat or `[system, input]`, NaN in all where an item takes no
-        part.
-    coef, level, nan: as `plan`.
+    first, second, y: scores of the two judges and ratings, flat or `[system, input]`,
+        NaN in all where an item takes no part. The others as `plan`.
 
     What it keeps:
     pool: at dataset and input level, the items of both judges in common lists.
@@ -500,11 +438,11 @@ class Swapped:
         self.total = self.systems.sides[0] + opponent.sides[0]
 
     def values(self, masks: Draws) -> tuple[Floats, Floats]:
-        """Both coefficients after each exchange.
+        """Both coefficients after each exchange, (b,) of the first judge and (b,) of
+        the second.
 
         masks: 1 where the two judges exchange their scores, 0 where each keeps its own;
             of systems, inputs, both (exchanged where the two differ) or rows.
-        Returns: (b,) of the first judge and (b,) of the second.
         """
         # Coins of 1 or -1: a judge has its own score, or the opponent's.
         coins = Draws(_coins(masks.systems), _coins(masks.inputs), _coins(masks.rows))
@@ -535,10 +473,8 @@ class Swapped:
             assert coins.inputs is not None
             number = 1 if self.level == "input" else len(coins)
             own = np.ones((self.shape[0], number), coins.inputs.dtype)
-        drawn = Draws(systems=_halves(own))
-        if self.level == "dataset":
-            drawn = replace(drawn, inputs=coins.inputs)
-        return drawn
+        inputs = coins.inputs if self.level == "dataset" else None
+        return Draws(systems=_halves(own), inputs=inputs)
 
     def _of_means(self, coins: Draws) -> tuple[Floats, Floats]:
         """Both coefficients over the systems' means after each exchange.
@@ -566,9 +502,7 @@ class Swapped:
 
 def _coins(mask: Weights | None) -> Weights | None:
     """1 where a mask is 0, -1 where it is 1."""
-    if mask is None:
-        return None
-    return 1 - 2 * mask
+    return None if mask is None else 1 - 2 * mask
 
 
 def _halves(coins: Weights) -> Weights:
@@ -577,15 +511,11 @@ def _halves(coins: Weights) -> Weights:
 
 
 def mean_of_defined(values: Floats, weights: Weights | None = None) -> Floats:
-    """Weighted mean down the first axis over what is not NaN.
+    """Weighted mean down the first axis over what is not NaN, (b,); NaN where nothing
+    is left.
 
     values: (lists, b), or (lists, 1) for one value in all resamples.
     weights: how often each list counts, (lists, b); None for once each.
-    Returns: (b,); NaN where nothing is left.
-
-    Example:
-        >>> mean_of_defined(np.array([[1.0, np.nan], [2.0, np.nan], [np.nan, 5.0]]))
-        array([1.5, 5. ])
     """
     if weights is None:
         weights = np.ones((len(values), 1))

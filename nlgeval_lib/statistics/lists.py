@@ -1,9 +1,8 @@
 """A coefficient of many lists of items as a function of the items' weights.
 
 A list is what one coefficient is computed over: all items of a judge, or the outputs
-for one input. `Lists` sorts the items of every list once. `Lists.values` evaluates all
-lists for many resamples at once, by the compiled loops of `_kernels`; `leaving` has the
-closed forms of leaving out items of a single list.
+for one input. The items of every list are sorted once, and all lists evaluated for many
+resamples at once, by the compiled loops of `_kernels`.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ class Lists:
 
     x, y: `[judge, item]` or `[judge, system, input]`; an entry with NaN on either side
         takes no part.
-    coef: of `COEFFICIENTS`.
     level: "input" for one list an input; else one a judge.
     zero: a coefficient that is not defined is 0, where the list has two items of a
         judge.
@@ -53,12 +51,7 @@ class Lists:
     """
 
     def __init__(
-        self,
-        x: Floats,
-        y: Floats,
-        coef: str,
-        level: str,
-        zero: bool = False,
+        self, x: Floats, y: Floats, coef: str, level: str, zero: bool = False
     ) -> None:
         self.coef = coef
         self.zero = zero
@@ -89,11 +82,9 @@ class Lists:
         edges: Ints,
     ) -> None:
         """Put the items in order of their ranks, and those that are tied on both sides
-        into one cell.
+        into one cell. All are `[list, item]`.
 
-        x, y: scores and ratings, `[list, item]`.
-        places: the number of each entry in its judge's order, `[list, item]`.
-        present: which entries take part, `[list, item]`.
+        places: the number of each entry in its judge's order.
         edges: the first item of each list, and the number of all items.
         """
         a = _codes(np.where(present, x, np.nan))
@@ -123,19 +114,15 @@ class Lists:
         self.prepared = cells, bounds, a[opens], b[opens]
 
     def values(self, drawn: Draws, pooled: bool = False) -> Floats:
-        """The coefficient of each list in each resample.
+        """The coefficient of each list in each resample, (lists, b); NaN where not
+        defined.
 
-        drawn: how often each item counts in each of b resamples.
         pooled: the items are those of two judges, and the draws are coins of one half
-            up or down: an item is in (1) or out (0).
-        Returns: (lists, b); pooled, (2 * lists, b), where the second half is of the
-            items that are out. NaN where not defined.
+            up or down: an item is in (1) or out (0), and a second half of the result,
+            (2 * lists, b), is of the items that are out.
         """
-        judges = 1
-        base = 0.0
-        if pooled:
-            judges = 2
-            base = 0.5
+        judges = 2 if pooled else 1
+        base = 0.5 if pooled else 0.0
         out = np.full((len(self.sizes) * judges, len(drawn)), np.nan)
         if not len(self.places):
             return out
@@ -162,13 +149,11 @@ class Lists:
         base: float,
         lists: int,
     ) -> Floats:
-        """The coefficients of a block of resamples, by the compiled loops.
+        """The coefficients of a block of resamples, (lists, block), by the compiled
+        loops.
 
-        rows_a, rows_b: the row of `a` and of `b` that weighs each item.
-        a, b: factors of the weights, (rows, block).
+        rows_a, rows_b: the row of `a` and of `b`, (rows, block), that weighs each item.
         base: what is added to the product of the factors: one half for coins.
-        lists: rows of the result.
-        Returns: (lists, block).
         """
         from . import _kernels
 
@@ -177,16 +162,9 @@ class Lists:
         if self.coef == "pearson":
             _kernels.pearson(*items, a, b, base, out)
             return out
-        _kernels.ranked(
-            COEFFICIENTS.index(self.coef),
-            *items,
-            self.turned,
-            a,
-            b,
-            base,
-            self._scratch(a),
-            out,
-        )
+        number = COEFFICIENTS.index(self.coef)
+        weights = a, b, base, self._scratch(a)
+        _kernels.ranked(number, *items, self.turned, *weights, out)
         return out
 
     def _scratch(self, a: Weights) -> Weights:
@@ -197,20 +175,16 @@ class Lists:
         _, bounds, x, y = self.prepared
         most_cells = np.diff(bounds).max()
         # Kendall keeps a tree over the values of y, Spearman the ranks of x.
-        in_tree = y.max()
-        if self.coef == "spearman":
-            in_tree = x.max()
-        rows = int(most_cells + y.max() + in_tree + 3)
-        size = a.shape[1] * rows
+        in_tree = x.max() if self.coef == "spearman" else y.max()
+        size = a.shape[1] * int(most_cells + y.max() + in_tree + 3)
         if len(self.space) < size or self.space.dtype != a.dtype:
             self.space = np.empty(size, dtype=a.dtype)
         return self.space[:size]
 
 
 def _as_lists(values: Any, level: str) -> Any:
-    """One row a list: of all items of a judge, or of an input's systems.
-
-    values: `[judge, item]` or `[judge, system, input]`, to `[list, item]`.
+    """One row a list, of all items of a judge or of an input's systems: `[list, item]`
+    from `[judge, item]` or `[judge, system, input]`.
     """
     if level != "input":
         return values.reshape(len(values), -1)
@@ -219,12 +193,7 @@ def _as_lists(values: Any, level: str) -> Any:
 
 
 def _codes(values: Floats) -> Ints:
-    """Dense ranks from 0 of the values of each row; NaN comes after all.
-
-    Example:
-        >>> _codes(np.array([[0.5, 0.1, 0.5, np.nan]]))
-        array([[1, 0, 1, 2]])
-    """
+    """Dense ranks from 0 of the values of each row; NaN comes after all."""
     # In ascending order the rank rises by 1 with each new value; then back in place.
     order = np.argsort(values, axis=1)
     ordered = np.take_along_axis(values, order, axis=1)
@@ -237,10 +206,9 @@ def _codes(values: Floats) -> Ints:
 
 
 def counts(lists: Lists) -> tuple[Floats, ...]:
-    """What each cell of a single list is compared with: four numbers a cell.
-
-    Returns: four arrays (cells,): its items; concordant less discordant items of other
-        cells; items tied in x, and in y, itself too. x and y are those of the caller.
+    """What each cell of a single list is compared with, four arrays (cells,): its
+    items; concordant less discordant items of other cells; items tied in x, and in y,
+    itself too. x and y are those of the caller.
     """
     from . import _kernels
 
@@ -266,8 +234,7 @@ def counts(lists: Lists) -> tuple[Floats, ...]:
 def above(code: Ints, values: Floats) -> Floats:
     """For each cell: the values of those above it less the values of those below it.
 
-    code: the rank of each cell on one side, (cells,).
-    values: one a cell.
+    code, values: the rank on one side, and a value, of each cell, (cells,).
     """
     sums = np.bincount(code, values)
     below = np.cumsum(sums) - sums
@@ -280,6 +247,5 @@ def quotient(cross: Floats, square_x: Floats, square_y: Floats) -> Floats:
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         value = cross / np.sqrt(square_x) / np.sqrt(square_y)
-    value = np.clip(value, -1, 1)
     varies = (square_x > 0) & (square_y > 0)
-    return np.where(varies, value, np.nan)
+    return np.where(varies, np.clip(value, -1, 1), np.nan)

@@ -1,9 +1,5 @@
 """A coefficient of one long list of items, once, where it need not be a function of the
 items' weights. To the same numbers as `lists`.
-
-`coefficient` is the entry. Pearson is sums of products, Spearman the same of centred
-ranks. Kendall and acc-eq count discordant pairs: inversions of y in order of x (Knight
-1966), or, where both sides have few different values, sums over a table of counts.
 """
 
 from __future__ import annotations
@@ -30,21 +26,17 @@ MODERATE = (1e-100, 1e100)
 
 
 def coefficient(coef: str, x: Floats, y: Floats) -> float:
-    """Any coefficient of two long sides, in n log n time or less.
-
-    coef: of `lists.COEFFICIENTS`.
-    x, y: (items,), without NaN.
-    Returns: the number; NaN where it is not defined.
+    """Any coefficient of two long sides, (items,), without NaN, in n log n time or
+    less; NaN where it is not defined.
     """
     if coef == "pearson":
         return _pearson(x, y)
     ranked_x = _Ranked(x)
     ranked_y = _Ranked(y)
     if coef == "spearman":
-        ranks_x = ranked_x.centred_ranks()
-        ranks_y = ranked_y.centred_ranks()
         # Zero is the mean of centred ranks already.
-        return _of_products(ranks_x, ranks_y, 0.0, 0.0)
+        ranks = ranked_x.centred_ranks(), ranked_y.centred_ranks()
+        return _of_products(*ranks, 0.0, 0.0)
     return _of_pairs(coef, ranked_x, ranked_y)
 
 
@@ -63,9 +55,7 @@ def _pearson(x: Floats, y: Floats) -> float:
             side = arrays.rescaled(side)
         sides.append(side)
     x, y = sides
-    mean_x = float(x.mean())
-    mean_y = float(y.mean())
-    return _of_products(x, y, mean_x, mean_y)
+    return _of_products(x, y, float(x.mean()), float(y.mean()))
 
 
 def _of_products(x: Floats, y: Floats, mean_x: float, mean_y: float) -> float:
@@ -94,10 +84,9 @@ def _of_products(x: Floats, y: Floats, mean_x: float, mean_y: float) -> float:
 class _Ranked:
     """One side's values in order.
 
-    values: (items,).
     counts: items of each different value, from the lowest up.
-    few: whether the different values are at most `FEW_VALUES`.
-    few_codes: of few values, the number of each item's value.
+    few: whether the different values are at most `FEW_VALUES`; then few_codes has the
+        number of each item's value.
     order: of many values, the places of the items from the lowest up.
     """
 
@@ -118,9 +107,7 @@ class _Ranked:
         self.counts = _runs(values[self.order])
 
     def of_items(self, by_value: Any) -> Any:
-        """What each item has, (items,), from what each different value has, lowest
-        first.
-        """
+        """What each item has, from what each different value has, lowest first."""
         if self.few:
             return by_value[self.few_codes]
         out = np.empty(len(self.values), dtype=by_value.dtype)
@@ -155,12 +142,7 @@ class _Ranked:
 
 
 def _runs(ordered: Any) -> Ints:
-    """How often each value comes, of values in order.
-
-    Example:
-        >>> _runs(np.array([2, 2, 3, 5, 5, 5]))
-        array([2, 1, 3])
-    """
+    """How often each value comes, of values in order."""
     opens = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
     return np.diff(opens, prepend=0, append=len(ordered))
 
@@ -180,14 +162,8 @@ def _of_pairs(coef: str, x: _Ranked, y: _Ranked) -> float:
     differ_both = every - tied_x - tied_y + tied_both
     # Pairs that differ on both sides are concordant or discordant.
     agree = differ_both - 2 * discordant
-    numbers = (
-        n,
-        agree,
-        every - tied_x,
-        every - tied_y,
-        differ_both,
-        min(len(x.counts), len(y.counts)),
-    )
+    classes = min(len(x.counts), len(y.counts))
+    numbers = n, agree, every - tied_x, every - tied_y, differ_both, classes
     out = np.empty(1)
     columns = [np.array([float(number)]) for number in numbers]
     _kernels.of_counts(COEFFICIENTS.index(coef), *columns, out)
@@ -197,8 +173,6 @@ def _of_pairs(coef: str, x: _Ranked, y: _Ranked) -> float:
 def _discordant(x: _Ranked, y: _Ranked) -> tuple[int, int]:
     """Pairs of items that the two sides order differently, and pairs that are tied on
     both.
-
-    Returns: (discordant, tied on both).
     """
     # With no ties on a side the other in its order has one inversion a discordant pair.
     if x.all_differ():
@@ -236,10 +210,6 @@ def _discordant_in(table: Ints) -> int:
     """Pairs of items of which one is higher in x and lower in y.
 
     table: `[x, y]`, how many items have each value of x and of y, both ascending.
-
-    Example:
-        >>> _discordant_in(np.array([[0, 2], [3, 0]]))
-        6
     """
     # Of each cell: the items of a lower x that are higher in y.
     of_lower_x = np.cumsum(table, axis=0) - table

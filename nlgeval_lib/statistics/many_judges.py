@@ -1,8 +1,6 @@
 """Which ranks can each of many judges have? All pairs are tested from what each judge's
-coefficient is without each system and input, which is reckoned once a judge.
-
-`league` in `multiplicity` answers the same for a few judges, by a full comparison of
-every two.
+coefficient is without each system and input, which is reckoned once a judge; `league`
+in `multiplicity` compares a few judges in full.
 """
 
 from __future__ import annotations
@@ -14,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from . import arrays, draws, groups, intervals, jackknife, levels
-from .draws import Ints
 from .levels import Combined, Statistic
-from .multiplicity import common_scores, open_policy
+from .multiplicity import both_ways, common_scores, open_policy
 from .ranks import RankSets, rank_sets, stepdown_p
 from .result import Floats
 
@@ -36,10 +33,8 @@ def rank_judges(
 ) -> RankSets:
     """Between which ranks does each of many judges lie, for all judges at once?
 
-    Every two judges are tested by the jackknife, and the p-values corrected step by
-    step with what the differences share, as `stepdown_p` does: with many judges far
-    less careful than Holm's correction in `league`, and in a time that hardly grows
-    with the number of pairs.
+    Every two judges are tested by the jackknife, and the p-values corrected with what
+    the differences share (`stepdown_p`), far less careful than Holm's correction.
 
     judges: name to scores shaped like y; all are ranked on the items that every judge
         scored.
@@ -47,11 +42,9 @@ def rank_judges(
     level: "dataset" or "input".
     alpha: the probability, at most, that any true rank lies outside its set, in (0, 1).
     n_draws, seed: normal draws of the correction, and their seed.
-    units: what the jackknife leaves out: "systems", "inputs", "both" or "rows"; None
-        for what `compare` does unasked.
-    system_groups, input_groups: labels of what is left out as a whole, as in `compare`.
-    Raises: ValueError as `league`, for unknown units, and at system level, whose test
-        exchanges scores.
+    units, system_groups, input_groups: what the jackknife leaves out: "systems",
+        "inputs", "both" or "rows", None for what `compare` does unasked; as a whole.
+    Raises: ValueError as `league`, for unknown units, and at system level.
     Source: Romano and Wolf 2005; Mogstad, Romano, Shaikh and Wilhelm 2024.
     """
     coef = levels.named(coef, level)
@@ -61,38 +54,19 @@ def rank_judges(
     levels.check(ratings, level)
     together = groups.encode_groups(ratings.shape, system_groups, input_groups)
     settings = coef, level, open_policy(nan), together
-    plans = [levels.plan(own, ratings, *settings) for own in scores.values()]
-    single = [_Remembered(plan) for plan in plans]
+    single = []
+    for own in scores.values():
+        single.append(_Remembered(levels.plan(own, ratings, *settings)))
     if units is None:
-        units = _units_unasked(level, coef, ratings, together)
+        present = ~np.isnan(ratings)
+        test, _ = intervals.chosen("test", level, coef, present, together)
+        units = test.removeprefix("jack-")
     arrays.choice(units, jackknife.KINDS, "units")
     draws.check_units(units, ratings.shape)
     values = np.array([judge.value for judge in single])
     p, parts = _tests(single, values, units)
-    adjusted = stepdown_p(p, parts, n_draws, seed)
-    return rank_sets(values, _both_ways(adjusted, len(single)), alpha, list(scores))
-
-
-def _units_unasked(
-    level: str, coef: str, ratings: Floats, together: draws.Groups
-) -> str:
-    """What the jackknife leaves out where nobody says it, as in `compare`."""
-    present = ~np.isnan(ratings)
-    test, _ = intervals.chosen("test", level, coef, present, together)
-    return test.removeprefix("jack-")
-
-
-def _both_ways(of_pairs: Floats, number: int) -> Floats:
-    """One value a pair as a symmetric matrix `[judge, judge]`, NaN on the diagonal.
-
-    of_pairs: in the order of `itertools.combinations`.
-    number: of judges.
-    """
-    first, second = np.triu_indices(number, 1)
-    matrix = np.full((number, number), np.nan)
-    matrix[first, second] = of_pairs
-    matrix[second, first] = of_pairs
-    return matrix
+    adjusted = both_ways(stepdown_p(p, parts, n_draws, seed), len(single))
+    return rank_sets(values, adjusted, alpha, list(scores))
 
 
 class _Remembered(Statistic):
@@ -117,19 +91,17 @@ class _Remembered(Statistic):
 def _tests(
     judges: list[_Remembered], values: Floats, units: str
 ) -> tuple[Floats, Floats]:
-    """p of the difference of every two judges, and what each unit contributes to its
-    error.
+    """p of the difference of every two judges, (pairs,), and what each unit contributes
+    to its error, `[pair, unit]`, in the order of `combinations`.
 
-    values: the coefficient of each judge.
-    units: a key of `jackknife.KINDS`.
-    Returns: (pairs,) and `[pair, unit]`, pairs in the order of `combinations`. The
-        cells of "both", which only correct the variance, are no units here.
+    values: the coefficient of each judge. units: a key of `jackknife.KINDS`; the cells
+    of "both", which only correct the variance, are no units here.
     """
     # How far a judge's coefficient moves without a unit, from its mean over the units;
     # a coefficient that is not defined without it counts as unmoved.
     by_kind = []
     for kind in jackknife.KINDS[units][:2]:
-        numbers = _units(judges[0], kind)
+        numbers = jackknife.taking_part(judges[0], kind)
         without = np.array([judge.without(kind)[numbers] for judge in judges])
         mean = np.nanmean(without, axis=1)
         by_kind.append(np.nan_to_num(without - mean[:, None]))
@@ -139,17 +111,6 @@ def _tests(
     for place, (first, second) in enumerate(pairs):
         pair = Combined(np.subtract, [judges[first], judges[second]])
         spread = jackknife.spread(pair, units)
-        difference = values[first] - values[second]
-        p[place], _ = jackknife.p_value(difference, spread)
+        p[place], _ = jackknife.p_value(values[first] - values[second], spread)
     firsts, seconds = np.array(pairs).T
     return p, moves[firsts] - moves[seconds]
-
-
-def _units(judge: Statistic, kind: str) -> Ints:
-    """The numbers of the units, or groups, that take part.
-
-    kind: "systems", "inputs" or "cells".
-    """
-    if kind == "cells":
-        kind = "rows"
-    return draws.taking_part(judge.present, kind, judge.groups)

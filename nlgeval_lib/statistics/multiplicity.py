@@ -1,10 +1,5 @@
 """Many comparisons at once: corrected p-values over declared families, rank clusters,
 and a league of judges.
-
-`correct` takes p-values and gives a `Corrected`. `league` compares every two judges on
-their common items, corrects the p-values as one family, and gives a `League`, whose
-ranks are by `rank_clusters`; `League.rank_sets` gives the ranks that each judge could
-have.
 """
 
 from __future__ import annotations
@@ -34,13 +29,9 @@ class Corrected(Result):
     """p-values corrected within their families.
 
     names: of the tests; their numbers where p-values came in order.
-    families: the family of each test.
     p: as passed, in [0, 1]; NaN where no test was possible, and such a test is in no
         family's count.
-    adjusted: the corrected p-values, NaN where p is.
-    rejected: whether each adjusted p is at most alpha.
-    method: of `METHODS`.
-    alpha: in (0, 1).
+    adjusted, rejected: the corrected p-values, and whether each is at most alpha.
     """
 
     names: tuple[Any, ...]
@@ -52,10 +43,7 @@ class Corrected(Result):
     alpha: float
 
     def __getitem__(self, name: Any) -> float:
-        """The adjusted p-value of one test.
-
-        Raises: ValueError for an unknown name.
-        """
+        """The adjusted p of one test. Raises: ValueError for an unknown name."""
         return self.adjusted[self.names.index(name)]
 
     def answer(self) -> dict[str, Any]:
@@ -68,8 +56,7 @@ class Corrected(Result):
 
     def signature(self) -> str:
         tested = sum(value == value for value in self.p)
-        families = len(set(self.families))
-        counts = f"families:{families}|tests:{tested}"
+        counts = f"families:{len(set(self.families))}|tests:{tested}"
         return f"correct:{self.method}|{counts}|alpha:{arrays.exactly(self.alpha)}"
 
 
@@ -91,10 +78,6 @@ def correct(
     Raises: ValueError for p outside [0, 1], families that do not match, an unknown
         method.
     Source: Holm 1979; Benjamini and Hochberg 1995; Benjamini and Yekutieli 2001.
-
-    Example:
-        >>> correct([0.01, 0.04, 0.03]).adjusted
-        (0.03, 0.06, 0.06)
     """
     arrays.choice(method, METHODS, "method")
     arrays.share(alpha, "alpha")
@@ -130,7 +113,7 @@ def _families(
 ) -> tuple[Any, ...]:
     """The family of each test, in the order of the tests.
 
-    tests: p-values by name, or by number where by_name is False.
+    by_name: the tests have names, not only numbers.
     Raises: ValueError for families that do not match.
     """
     if families is None:
@@ -146,7 +129,9 @@ def _families(
 
 
 def _adjusted(p: Floats, method: str) -> Floats:
-    """The p-values of one family, corrected, in their order; all are defined."""
+    """The p-values of one family, corrected; statsmodels, which does the same, is not
+    in a plain installation, and would take seconds to load.
+    """
     order = np.argsort(p)
     ranks = np.arange(1, len(p) + 1)
     ordered = p[order]
@@ -156,8 +141,7 @@ def _adjusted(p: Floats, method: str) -> Floats:
             # The sum of 1 / rank is the price of any dependence.
             share = share / (1 / ranks).sum()
         # Each is at most the next higher one.
-        from_highest = (ordered / share)[::-1]
-        ordered = np.minimum.accumulate(from_highest)[::-1]
+        ordered = np.minimum.accumulate((ordered / share)[::-1])[::-1]
     elif method == "bonferroni":
         ordered = ordered * len(p)
     elif method == "holm":
@@ -180,20 +164,9 @@ def rank_clusters(values: Any, p: Any, alpha: float = 0.05) -> tuple[int, ...]:
     Returns: a rank a judge, from 1 for the best, in the order of values.
     Raises: ValueError for shapes that do not fit or p that is not symmetric.
     Source: the rule of the WMT metrics shared tasks (Freitag et al. 2022).
-
-    Example:
-        >>> p = [[1, 0.2, 0.01], [0.2, 1, 0.3], [0.01, 0.3, 1]]
-        >>> rank_clusters([0.9, 0.8, 0.5], p)
-        (1, 1, 2)
     """
     values = arrays.floats(values, "values", "judge")
-    p = arrays.floats(p, "p", "judge, judge")
-    square = p.shape == (len(values), len(values))
-    if not square or not np.array_equal(p, p.T, equal_nan=True):
-        raise ValueError(
-            f"p: got shape {p.shape} for {len(values)} values; "
-            "pass p[judge, judge], alike both ways"
-        )
+    p = arrays.symmetric(p, len(values), "judge, judge")
     ranks = [0] * len(values)
     rank = 0
     members: list[int] = []
@@ -213,11 +186,10 @@ class League(Result):
     """All judges against the same ratings, each pair tested, corrected as one family,
     and ranked in clusters.
 
-    names: of the judges.
-    correlations: of each judge with the ratings, in the order of names.
+    correlations, ranks: of each judge with the ratings, and its rank, from 1 for the
+        best; 0 where its coefficient is not defined.
     comparisons: of every two judges, in the order of `itertools.combinations`.
     corrected: the p-values of the comparisons, by pair of names.
-    ranks: of each judge, from 1 for the best; 0 where its coefficient is not defined.
     n: items that all judges scored.
     """
 
@@ -241,14 +213,13 @@ class League(Result):
             but "holm" and "bonferroni".
         """
         arrays.choice(self.corrected.method, ("holm", "bonferroni"), "method")
-        p = _matrix(self.corrected, list(self.names))
+        p = both_ways(self.corrected.adjusted, len(self.names))
         values = [correlation.value for correlation in self.correlations]
         return rank_sets(values, p, self.corrected.alpha, self.names)
 
     def answer(self) -> dict[str, Any]:
-        highest = min(self.ranks)
         ranked = zip(self.names, self.ranks, strict=True)
-        best = [name for name, rank in ranked if rank == highest]
+        best = [name for name, rank in ranked if rank == min(self.ranks)]
         return {"best": " = ".join(best), "judges": len(self.names), "n": self.n}
 
     def signature(self) -> str:
@@ -276,16 +247,11 @@ def league(
 ) -> League:
     """Which judges are better than which, with the number of comparisons counted?
 
-    All judges are compared on the items that every judge scored, the p-values are
-    corrected as one family, and ranks are by `rank_clusters` on them.
-
-    judges: name to scores shaped like y.
+    judges: name to scores shaped like y; ranked by `rank_clusters` on common items.
     y, coef, level, nan: ratings and settings, as in `correlate`.
-    units: the test, as in `compare`; None follows the interval that is asked for.
-    n_perm, seed: exchanges of a permutation test; seed of these and of resamples.
+    units, n_perm, seed: the test, as in `compare`.
     method, alpha: of the correction, as in `correct`.
-    ci, n_boot, confidence: the interval of each judge's coefficient, as in `correlate`.
-    system_groups, input_groups: labels of what is drawn as a whole, as in `correlate`.
+    ci, n_boot, confidence, system_groups, input_groups: as in `correlate`.
     Raises: ValueError as `correlate`, `compare`, `correct`; for fewer than 2 judges.
     """
     _check_judges(judges)
@@ -305,15 +271,17 @@ def league(
     for a, b in combinations(scores, 2):
         comparison = compare(scores[a], scores[b], shared, **of_two)
         comparisons[a, b] = replace(comparison, **history)
-    n = int((~np.isnan(shared)).sum())
-    return _ranked(tuple(scores), correlations, comparisons, n, method, alpha)
+    p_values = {pair: comparison.p for pair, comparison in comparisons.items()}
+    corrected = correct(p_values, method, alpha=alpha)
+    values = [correlation.value for correlation in correlations]
+    ranks = rank_clusters(values, both_ways(corrected.adjusted, len(scores)), alpha)
+    pairs = tuple(comparisons.values())
+    counts = ranks, int((~np.isnan(shared)).sum())
+    return League(tuple(scores), tuple(correlations), pairs, corrected, *counts)
 
 
 def _check_judges(judges: Any) -> None:
-    """Refuse what is no mapping of judges.
-
-    Raises: ValueError for another type, and for fewer than 2 judges.
-    """
+    """Raises: ValueError for what is no mapping of at least 2 judges."""
     if not isinstance(judges, Mapping) or len(judges) < 2:
         raise ValueError(
             "judges: pass a mapping from name to scores with at least 2 judges"
@@ -324,48 +292,16 @@ def open_policy(nan: str) -> str:
     """What of a missing policy is open once `common_scores` has applied it: what it
     says of constant sides.
     """
-    if nan == "constant-zero":
-        return nan
-    return "drop"
-
-
-def _ranked(
-    names: tuple[str, ...],
-    correlations: Sequence[Correlation],
-    comparisons: Mapping[tuple[str, str], Comparison],
-    n: int,
-    method: str,
-    alpha: float,
-) -> League:
-    """The league of judges whose pairs have been compared on n common items.
-
-    correlations: in the order of names.
-    comparisons: by pair of names.
-    method, alpha: of the correction.
-    """
-    p_values = {pair: comparison.p for pair, comparison in comparisons.items()}
-    corrected = correct(p_values, method, alpha=alpha)
-    values = [correlation.value for correlation in correlations]
-    p = _matrix(corrected, list(names))
-    return League(
-        names=names,
-        correlations=tuple(correlations),
-        comparisons=tuple(comparisons.values()),
-        corrected=corrected,
-        ranks=rank_clusters(values, p, alpha),
-        n=n,
-    )
+    return nan if nan == "constant-zero" else "drop"
 
 
 def common_scores(
     judges: Mapping[str, Any], y: Any, nan: str
 ) -> tuple[dict[str, Floats], Floats, int]:
-    """Scores and ratings of the items that all judges share.
+    """Scores and ratings of the items that all judges share, NaN elsewhere; and how
+    many items lacked a score or a rating at first.
 
-    judges: name to scores shaped like y.
-    nan: the missing policy, of `arrays.POLICIES`.
-    Returns: (scores by name, ratings, items that lacked a score or a rating at first);
-        NaN in all arrays where an item is not shared.
+    judges: name to scores shaped like y. nan: of `arrays.POLICIES`.
     Raises: ValueError for bad arrays, unequal shapes, and as the policy says.
     """
     shared = arrays.floats(y, "y")
@@ -384,12 +320,12 @@ def common_scores(
     return scores, shared, int(missing.sum())
 
 
-def _matrix(corrected: Corrected, names: list[str]) -> Floats:
-    """The adjusted p-value of each pair of judges, `[judge, judge]` in the order of
-    names, both ways; NaN on the diagonal.
+def both_ways(of_pairs: Any, number: int) -> Floats:
+    """One value a pair, in the order of `combinations`, as a symmetric matrix of this
+    number of judges; NaN on the diagonal.
     """
-    p = pd.DataFrame(np.nan, names, names)
-    for (a, b), adjusted in zip(corrected.names, corrected.adjusted, strict=True):
-        p.loc[a, b] = adjusted
-        p.loc[b, a] = adjusted
-    return p.to_numpy()
+    first, second = np.triu_indices(number, 1)
+    matrix = np.full((number, number), np.nan)
+    matrix[first, second] = of_pairs
+    matrix[second, first] = of_pairs
+    return matrix

@@ -1,9 +1,8 @@
 """On how many pairs of outputs do judge and raters agree, with which tie threshold?
 
 A judge with fine scores hardly ever ties two outputs, raters often do. So scores no
-further apart than a threshold epsilon count as tied. It is given (`acc_eq`), chosen on
-the same data (`calibrate_ties`), or learned on other inputs (`held_out_acc_eq`). All
-three build `Pairs` and return a `TieAccuracy`.
+further apart than a threshold epsilon count as tied: given (`acc_eq`), chosen on the
+same data (`calibrate_ties`), or learned on other inputs (`held_out_acc_eq`).
 """
 
 from __future__ import annotations
@@ -21,21 +20,17 @@ from .result import NAN, Floats, Result
 LEVELS = ("dataset", "input")
 # pairs that one call holds in memory at most
 MOST_PAIRS = 20_000_000
+NO_PAIR = "no pair of items with both a score and a rating"
 
 
 class Pairs:
     """Pairs of items that are compared: one group for the data set, or one an input.
 
     x, y: scores and ratings, flat or `[system, input]`; NaN in both or in none.
-    level: "dataset" or "input".
     Raises: ValueError for more than `MOST_PAIRS` pairs.
 
-    What it keeps of each pair, (pairs,), and of each group:
-    group: its group, from 0.
-    gap: how far its scores are apart.
-    tied: whether its ratings are equal.
-    alike: whether scores and ratings order it alike.
-    size: how many pairs each group has.
+    Keeps of each pair its group, the gap of its scores, whether its ratings are tied,
+    and whether both sides order it alike; and the size of each group.
     """
 
     def __init__(self, x: Floats, y: Floats, level: str) -> None:
@@ -61,8 +56,7 @@ class Pairs:
         self.gap = np.abs(gap_x)
         self.tied = gap_y == 0
         # A pair that is tied on either side is not ordered alike.
-        same_sign = np.sign(gap_x) == np.sign(gap_y)
-        self.alike = same_sign & ~self.tied
+        self.alike = (np.sign(gap_x) == np.sign(gap_y)) & ~self.tied
         self.size = np.bincount(self.group, minlength=groups).astype(float)
 
     def filled_groups(self) -> int:
@@ -72,37 +66,33 @@ class Pairs:
     def accuracy(self, epsilon: float) -> float:
         """The share of pairs ordered or tied alike with this threshold, mean over the
         groups that have a pair; NaN without a pair.
-
-        epsilon: scores no further apart are tied.
         """
         agrees = np.where(self.gap <= epsilon, self.tied, self.alike)
         filled = self.size > 0
         if not filled.any():
             return NAN
         numbers = np.bincount(self.group, weights=agrees, minlength=len(filled))
-        shares = numbers[filled] / self.size[filled]
-        return float(shares.mean())
+        return float((numbers[filled] / self.size[filled]).mean())
 
     def best(self) -> float:
         """The best threshold: 0 or a gap between two scores, the smallest of equally
         good ones; NaN without a pair.
 
-        With pairs sorted by gap, each that becomes a tie moves the accuracy by a known
-        step.
         Source: Deutsch, Foster and Freitag 2023 (tie calibration).
         """
         if not len(self.gap):
             return NAN
+        # With pairs sorted by gap, each that becomes a tie moves the accuracy by a
+        # known step: a tie is right where the ratings are tied, and loses a pair
+        # ordered alike.
         order = np.argsort(self.gap, kind="stable")
         gap = self.gap[order]
-        # A tie is right where the ratings are tied, and loses a pair ordered alike.
         right = self.tied[order].astype(float) - self.alike[order]
         step = right / self.size[self.group[order]]
         gain = np.concatenate([[0.0], np.cumsum(step)])
         gain_at_zero = gain[np.searchsorted(gap, 0.0, side="right")]
         # Pairs of one gap become ties together.
-        is_last = np.append(gap[1:] != gap[:-1], True)
-        ends = np.flatnonzero(is_last) + 1
+        ends = np.flatnonzero(np.append(gap[1:] != gap[:-1], True)) + 1
         thresholds = np.concatenate([[0.0], gap[ends - 1]])
         gains = np.concatenate([[gain_at_zero], gain[ends]])
         best = np.flatnonzero(gains >= gains.max() - 1e-12)
@@ -115,17 +105,11 @@ class TieAccuracy(Result):
     counting as tied.
 
     value: in [0, 1], mean over groups; NaN with a reason where there is no pair.
-    epsilon: the threshold, in units of the scores; the mean of `epsilons` where held
-        out.
-    level: "dataset" or "input".
+    epsilon: in units of the scores; the mean of the folds' `epsilons` where held out.
     calibration: where the threshold is from: "given", "in-sample" or "held-out".
     n_pairs, n_groups: pairs, and groups that have a pair.
     n_missing, total: items that lacked a score or a rating, of how many.
-    nan: the missing policy.
-    folds: number of held-out parts; 0 where the threshold was given, or chosen on the
-        same data.
-    epsilons: each fold's threshold.
-    seed: of the split into folds.
+    folds, seed: number of held-out parts, 0 for none, and the seed of the split.
     """
 
     value: float
@@ -159,23 +143,14 @@ def acc_eq(
     """On how many pairs of items do scores and ratings say the same, ties included,
     with a given tie threshold?
 
-    A constant judge is not undefined here: it scores the share of tied ratings.
-
-    x, y: scores and ratings, flat (level dataset) or `X[system, input]`, NaN missing.
+    x, y: scores and ratings, flat (level dataset) or `X[system, input]`, NaN missing. A
+        constant judge scores the share of tied ratings.
     epsilon: scores no further apart are tied; at least 0, in units of x.
     level: "input" averages the share over inputs; "dataset" takes all pairs together.
     nan: the missing policy, of `arrays.POLICIES`.
     Raises: ValueError as `correlate`, for system level, a negative epsilon, and beyond
         20 million pairs.
     Source: Deutsch, Foster and Freitag 2023 (Ties Matter).
-
-    Example:
-        >>> judge = [0.9, 0.8, 0.3]
-        >>> human = [5, 5, 1]
-        >>> round(float(acc_eq(judge, human, level="dataset")), 3)
-        0.667
-        >>> float(acc_eq(judge, human, epsilon=0.2, level="dataset"))
-        1.0
     """
     epsilon = arrays.number(epsilon, "epsilon", 0)
     pairs, blank, *_ = _prepare(x, y, level, nan, "given")
@@ -188,10 +163,8 @@ def calibrate_ties(
     """Which tie threshold makes the judge's accuracy highest, on the same data it is
     then judged by?
 
-    Every gap between two scores is tried; of equally good thresholds the smallest is
-    taken. The value is optimistic: see `held_out_acc_eq`.
-
-    x, y, level, nan: as in `acc_eq`.
+    x, y, level, nan: as in `acc_eq`. Every gap between two scores is tried.
+    Returns: optimistic: see `held_out_acc_eq`.
     Raises: ValueError as `acc_eq`.
     Source: Deutsch, Foster and Freitag 2023 (tie calibration).
     """
@@ -217,8 +190,7 @@ def held_out_acc_eq(
     pair on either side is left out.
 
     x, y, level, nan: as in `acc_eq`.
-    folds: at least 2, at most as many as there are inputs.
-    seed: of the split.
+    folds, seed: 2 to the number of inputs, and the seed of the split.
     Raises: ValueError as `acc_eq`, and for more folds than inputs.
     """
     _, blank, a, b = _prepare(x, y, level, nan, "held-out")
@@ -230,23 +202,19 @@ def held_out_acc_eq(
         )
     rng = np.random.default_rng(arrays.whole(seed, "seed", low=0))
     fold_of_input = rng.permutation(inputs) % folds
-    epsilons = []
-    values = []
-    weights = []
+    judged = []
     for fold in range(folds):
-        judged = _of_fold(a, b, level, fold_of_input == fold)
-        if judged is not None:
-            epsilons.append(judged[0])
-            values.append(judged[1])
-            weights.append(judged[2])
-    if not values:
+        judged.append(_of_fold(a, b, level, fold_of_input == fold))
+    with_pairs = [values for values in judged if values is not None]
+    if not with_pairs:
         return replace(blank, reason=NO_PAIR)
+    epsilons, values, weights = zip(*with_pairs, strict=True)
     return replace(
         blank,
         value=float(np.average(values, weights=weights)),
         epsilon=float(np.mean(epsilons)),
         folds=folds,
-        epsilons=tuple(epsilons),
+        epsilons=epsilons,
         seed=seed,
     )
 
@@ -257,40 +225,28 @@ def _of_fold(
     """The threshold that is best outside a fold, the accuracy that it has inside, and
     the weight of the fold in the mean; None where either part has no pair.
 
-    a, b: scores and ratings, as `Pairs`.
-    inside: which inputs are in the fold.
+    a, b: scores and ratings, as `Pairs`. inside: which inputs are in the fold.
     """
     train = Pairs(a[..., ~inside], b[..., ~inside], level)
     test = Pairs(a[..., inside], b[..., inside], level)
     if not len(train.gap) or not len(test.gap):
         return None
     epsilon = train.best()
-    weight = test.filled_groups()
-    if level == "dataset":
-        weight = len(test.gap)
+    weight = len(test.gap) if level == "dataset" else test.filled_groups()
     return epsilon, test.accuracy(epsilon), weight
-
-
-NO_PAIR = "no pair of items with both a score and a rating"
 
 
 def _prepare(
     x: Any, y: Any, level: str, nan: str, calibration: str
 ) -> tuple[Pairs, TieAccuracy, Floats, Floats]:
-    """What all three functions begin with.
-
-    Returns: the pairs, a result that lacks value and threshold, and both sides after
-        the missing policy.
-    Raises: ValueError as `acc_eq`, but for epsilon.
+    """The pairs, a result that lacks value and threshold, and both sides after the
+    missing policy. Raises: ValueError as `acc_eq`, but for epsilon.
     """
     arrays.choice(level, LEVELS, "level")
     a, b = arrays.alike(x=x, y=y)
     a, b, n_missing = arrays.fill(a, b, nan)
     levels.check(a, level)
     pairs = Pairs(a, b, level)
-    reason = NO_PAIR
-    if len(pairs.gap):
-        reason = ""
     blank = TieAccuracy(
         value=NAN,
         epsilon=NAN,
@@ -301,6 +257,6 @@ def _prepare(
         n_missing=n_missing,
         total=a.size,
         nan=nan,
-        reason=reason,
+        reason="" if len(pairs.gap) else NO_PAIR,
     )
     return pairs, blank, a, b

@@ -1,10 +1,8 @@
 """Two questions to one estimate: does it hold for these systems, judged on other
-inputs, and does it hold for other systems like them?
+inputs, and does it hold for other systems like them? And which systems move it most?
 
 A result that is `Questioned` (`Correlation`, `Comparison`, `Ceiling`) keeps its
-`Basis`: the statistic that it was made from. From this its properties `these_systems`
-and `other_systems` make an `Answer`, and `influence` names the systems that move it
-most; all three are computed when they are read.
+`Basis`, the statistic that it was made from, and answers when it is asked.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from . import influence, intervals, jackknife
 from .classical import special
 from .groups import Names
 from .levels import Statistic
-from .result import NAN, Interval, Measured
+from .result import NAN, Interval, Measured, together
 
 # the populations that an answer can be about, in words
 THESE = "these systems, other inputs"
@@ -41,7 +39,6 @@ class Answer:
     detectable: the smallest difference that the test finds with power .8; NaN without a
         jackknife.
     method: name and settings of the interval and test, as signatures have them.
-    reason: why numbers are NaN, or what to be careful about.
     careful_low, careful_high, careful_p: over systems and inputs, for systems unlike
         these, too ("careful-both"); else NaN.
     """
@@ -60,13 +57,8 @@ class Answer:
 
 @dataclass(frozen=True)
 class Basis:
-    """What a result was made from, so that it can be asked further questions.
-
-    statistic: the coefficient, or the difference, as a function of the resample.
-    value: that of the data.
-    level, coef: as in `correlate`.
-    names: of systems and groups of inputs, for `influence`.
-    difference: the value is a difference of two judges.
+    """What a result was made from: a coefficient, or a difference of two judges, and
+    its value on the data. names: of systems and groups of inputs, for `influence`.
     """
 
     statistic: Statistic
@@ -77,22 +69,15 @@ class Basis:
     difference: bool = False
 
     def answer(self, units: str, confidence: float, p: float | None = None) -> Answer:
-        """The answer by the jackknife over "inputs" or "both", or by what "auto" stands
-        for.
+        """The answer by the jackknife over "inputs" (these systems) or by what "auto"
+        stands for ("both": other systems); flat data have rows only.
 
-        units: "inputs" for these systems, "both" for others. Flat data have rows only.
-        confidence: of the interval, in (0, 1).
         p: of a test that was made by other means; None to test by this jackknife.
         """
         ci, holds_for = self._asked_of(units)
+        arguments = self.statistic, self.value, ci, self.level, self.coef
         ends = intervals.compute_interval(
-            self.statistic,
-            self.value,
-            ci,
-            self.level,
-            self.coef,
-            confidence=confidence,
-            difference=self.difference,
+            *arguments, confidence=confidence, difference=self.difference
         )
         # With one or two systems "auto" is about inputs, whatever was asked.
         if ends.name.endswith("-inputs"):
@@ -100,7 +85,7 @@ class Basis:
         detectable = NAN
         reason = ends.reason
         if ci == "wide-inputs":
-            reason = "; ".join(filter(None, (NEARLY_EQUAL, reason)))
+            reason = together(NEARLY_EQUAL, reason)
         # A jackknife keeps the statistic and its spread as the interval's replicates.
         if self.difference and isinstance(ends.replicates, tuple):
             spread = ends.replicates[1]
@@ -113,7 +98,14 @@ class Basis:
         answer = Answer(holds_for, ends.low, ends.high, p, detectable, method, reason)
         if ends.name != "jack-both":
             return answer
-        return self._with_careful(answer, ends)
+        # What holds for systems unlike these, too: fewer degrees of freedom.
+        _, spread, limits = ends.replicates
+        careful = replace(spread, careful=True)
+        wider = jackknife.interval(self.value, careful, confidence, limits)
+        if self.difference:
+            careful_p, _ = jackknife.p_value(self.value, careful)
+            answer = replace(answer, careful_p=careful_p)
+        return replace(answer, careful_low=wider.low, careful_high=wider.high)
 
     def _asked_of(self, units: str) -> tuple[str, str]:
         """The interval that answers for these units, and whom it holds for."""
@@ -124,22 +116,6 @@ class Basis:
         if intervals.stands_still(self.level, self.coef):
             return "wide-inputs", THESE
         return "jack-inputs", THESE
-
-    def _with_careful(self, answer: Answer, ends: Interval) -> Answer:
-        """The answer with what holds for systems unlike these, too.
-
-        ends: the interval "jack-both", whose spread is taken with fewer degrees of
-            freedom.
-        """
-        _, spread, limits = ends.replicates
-        careful = replace(spread, careful=True)
-        wider = jackknife.interval(self.value, careful, ends.confidence, limits)
-        p = NAN
-        if self.difference:
-            p, _ = jackknife.p_value(self.value, careful)
-        return replace(
-            answer, careful_low=wider.low, careful_high=wider.high, careful_p=p
-        )
 
     def influence(self, ends: Interval, p: float = NAN) -> influence.Influence | None:
         """The units that move the estimate most; None where there are too few.
@@ -162,9 +138,8 @@ class Basis:
 
 
 class Questioned(Measured):
-    """A result that answers further questions, by what it was made from.
-
-    basis: None for a result that was made without one, and answers nothing.
+    """A result that answers further questions, by what it was made from; None as its
+    basis for a result that was made without one, and answers nothing.
     """
 
     basis: Basis | None
@@ -203,13 +178,8 @@ class Questioned(Measured):
 def smallest(
     spread: jackknife.Spread | None, power: float = 0.8, alpha: float = 0.05
 ) -> float:
-    """The smallest difference that the two-sided jackknife test finds with this power.
-
-    spread: of the difference, from the jackknife.
-    power: probability that the test finds it, in (0, 1).
-    alpha: level of the test, in (0, 1).
-    Returns: on the scale of the difference; NaN without a spread, or where it is
-        undefined or 0.
+    """The smallest difference that the two-sided jackknife test at level alpha finds
+    with this power; NaN without a spread, or where it is undefined or 0.
     """
     if spread is None or spread.undefined or not spread.variance > 0:
         return NAN

@@ -1,8 +1,5 @@
 """Which ranks could each system, or judge, have? Sets of ranks that hold for all of
 them at once, where an order of estimates says nothing of chance.
-
-`stepdown_p` corrects the p-values of many differences together; `rank_sets` turns
-corrected p-values of all pairs into a `RankSets`.
 """
 
 from __future__ import annotations
@@ -20,7 +17,6 @@ from .result import Floats, Result
 if TYPE_CHECKING:
     import pandas as pd
 
-
 # normal draws that `stepdown_p` holds in memory
 DRAWS_AT_ONCE = 1000
 
@@ -30,11 +26,6 @@ class RankSets(Result):
     """The ranks from best to worst that each can have, 1 being the highest value.
 
     With probability 1 - alpha the true ranks of all lie in their sets.
-
-    names: of the systems or judges.
-    values: the estimates by which they are ranked, higher is better.
-    best, worst: the ends of each one's set of ranks, from 1 to their number.
-    alpha: in (0, 1).
     """
 
     names: tuple[str, ...]
@@ -44,28 +35,22 @@ class RankSets(Result):
     alpha: float
 
     def __getitem__(self, name: str) -> range:
-        """The ranks that one can have, by name.
-
-        Raises: ValueError for an unknown name.
-        """
+        """The ranks of one, by name. Raises: ValueError for an unknown name."""
         place = self.names.index(name)
         return range(self.best[place], self.worst[place] + 1)
 
     def in_words(self, name: str) -> str:
         """The ranks that one can have: "2 to 4", or "3" where it is one."""
         possible = self[name]
-        best = possible[0]
-        worst = possible[-1]
-        if best == worst:
-            return f"{best}"
-        return f"{best} to {worst}"
+        if len(possible) == 1:
+            return f"{possible[0]}"
+        return f"{possible[0]} to {possible[-1]}"
 
     def to_frame(self) -> pd.DataFrame:
         """A row a system or judge, highest value first."""
         import pandas as pd
 
-        columns = ("names", "values", "best", "worst")
-        table = pd.DataFrame({name: getattr(self, name) for name in columns})
+        table = pd.DataFrame(self._fields("names", "values", "best", "worst"))
         table = table.rename(columns={"names": "name", "values": "value"})
         return table.sort_values("value", ascending=False, ignore_index=True)
 
@@ -78,10 +63,7 @@ class RankSets(Result):
 
 
 def rank_sets(
-    values: Any,
-    p: Any,
-    alpha: float = 0.05,
-    names: Sequence[Any] | None = None,
+    values: Any, p: Any, alpha: float = 0.05, names: Sequence[Any] | None = None
 ) -> RankSets:
     """Between which ranks does each lie, when every two were tested?
 
@@ -95,30 +77,19 @@ def rank_sets(
     names: one each; numbers from 1 when None.
     Raises: ValueError for shapes that do not fit or p that is not symmetric.
     Source: Mogstad, Romano, Shaikh and Wilhelm 2024, section 3.
-
-    Example:
-        >>> p = [[1, 0.2, 0.01], [0.2, 1, 0.3], [0.01, 0.3, 1]]
-        >>> sets = rank_sets([0.9, 0.8, 0.5], p, names=["a", "b", "c"])
-        >>> sets.in_words("a"), sets.in_words("b")
-        ('1 to 2', '1 to 3')
     """
     arrays.share(alpha, "alpha")
     values = arrays.floats(values, "values", "each")
-    number = len(values)
-    p = _of_pairs(p, number)
-    if names is None:
-        names = range(1, number + 1)
-    if len(names) != number:
-        raise ValueError(f"names: got {len(names)} for {number} values")
+    p = arrays.symmetric(p, len(values), "each, each")
+    names = arrays.unit_names(names, len(values), "values")
     # [row, column]: the column is significantly higher, or lower, than the row.
     differ = p <= alpha
-    by_row = values[:, None]
-    higher = differ & (values > by_row)
-    lower = differ & (values < by_row)
+    higher = differ & (values > values[:, None])
+    lower = differ & (values < values[:, None])
     best = 1 + higher.sum(axis=1)
-    worst = number - lower.sum(axis=1)
+    worst = len(values) - lower.sum(axis=1)
     return RankSets(
-        names=tuple(map(str, names)),
+        names=names,
         values=tuple(values.tolist()),
         best=tuple(best.tolist()),
         worst=tuple(worst.tolist()),
@@ -126,37 +97,16 @@ def rank_sets(
     )
 
 
-def _of_pairs(p: Any, number: int) -> Floats:
-    """The p-values of all pairs, `[each, each]`.
-
-    Raises: ValueError for another shape or p that is not symmetric.
-    """
-    p = arrays.floats(p, "p", "each, each")
-    square = p.shape == (number, number)
-    if not square or not np.array_equal(p, p.T, equal_nan=True):
-        raise ValueError(
-            f"p: got shape {p.shape} for {number} values; "
-            "pass p[each, each], alike both ways"
-        )
-    return p
-
-
-def stepdown_p(
-    p: Any,
-    parts: Any,
-    n_draws: int = 10_000,
-    seed: int = 0,
-) -> Floats:
-    """p-values of many contrasts of the same data, corrected with what they share.
+def stepdown_p(p: Any, parts: Any, n_draws: int = 10_000, seed: int = 0) -> Floats:
+    """What are p-values of many contrasts of the same data, corrected with what they
+    share?
 
     The corrected p is the share of normal draws, with the contrasts' correlations,
-    whose largest is as far out; contrasts that were rejected before do not count
-    (step-down).
+    whose largest is as far out; contrasts that were rejected before do not count.
 
     p: two-sided, (contrast,), NaN where there is none.
     parts: `[contrast, unit]`, what each unit contributes to a contrast's error.
-    n_draws: normal draws.
-    seed: of the draws.
+    n_draws, seed: normal draws, and their seed.
     Returns: (contrast,), none below its p; NaN where p is.
     Raises: ValueError for shapes that do not fit.
     Source: Romano and Wolf 2005, algorithm 4.1, with normal multipliers of units.
@@ -174,20 +124,15 @@ def stepdown_p(
     # From the highest p down, so that a running maximum over the contrasts is the
     # largest among those that are not rejected before.
     order = tested[np.argsort(-p[tested], kind="stable")]
-    ordered_p = p[order]
-    ordered_parts = parts[order]
-    squares = (ordered_parts**2).sum(axis=1, keepdims=True)
-    errors = np.sqrt(squares)
-    scaled = ordered_parts / np.where(errors > 0, errors, 1)
+    errors = np.sqrt((parts[order] ** 2).sum(axis=1, keepdims=True))
+    scaled = parts[order] / np.where(errors > 0, errors, 1)
     # Units beyond the rank of the contrasts say nothing more of their correlations.
     mixing = np.asarray(np.linalg.qr(scaled.T, mode="r"))
     # The normal quantile that has the same p as the contrast.
-    reached = -special.ndtri(np.maximum(ordered_p, 1e-300) / 2)
-    share = _share_as_far(mixing, reached, n_draws, seed)
-    share = np.maximum(share, ordered_p)
+    reached = -special.ndtri(np.maximum(p[order], 1e-300) / 2)
+    share = np.maximum(_share_as_far(mixing, reached, n_draws, seed), p[order])
     # From the smallest p up, none is below the one before.
-    from_smallest = np.maximum.accumulate(share[::-1])
-    adjusted[order] = from_smallest[::-1]
+    adjusted[order] = np.maximum.accumulate(share[::-1])[::-1]
     return adjusted
 
 
@@ -204,8 +149,7 @@ def _share_as_far(mixing: Floats, reached: Floats, n_draws: int, seed: int) -> F
     # A block at a time, as many contrasts need much room.
     for start in range(0, n_draws, DRAWS_AT_ONCE):
         rows = min(DRAWS_AT_ONCE, n_draws - start)
-        draws = rng.normal(size=(rows, len(mixing)))
-        statistics = np.abs(draws @ mixing)
+        statistics = np.abs(rng.normal(size=(rows, len(mixing))) @ mixing)
         largest = np.maximum.accumulate(statistics, axis=1)
         as_far += (largest >= reached).sum(axis=0)
     return (1 + as_far) / (1 + n_draws)

@@ -1,8 +1,5 @@
 """How well a person follows the others, and a judge beside them: what a judge can be
 expected to reach.
-
-`human_ceiling` sets each rater against the mean of the others; `against_leave_one_out`
-sets a judge against the same means. Both give a `Ceiling`, and the two can be compared.
 """
 
 from __future__ import annotations
@@ -13,27 +10,20 @@ from typing import Any
 import numpy as np
 
 from . import arrays, groups, intervals, levels
-from .correlation import Correlation, correlate
+from .correlation import correlate
 from .questions import Basis, Questioned
 from .result import NO_INTERVAL, Floats, Interval
 
 
 @dataclass(frozen=True, repr=False)
 class Ceiling(Questioned):
-    """Mean correlation with the leave-one-out means of the raters.
+    """Mean correlation with the leave-one-out means of the raters, in [-1, 1].
 
-    value: mean over raters of `each`, in [-1, 1]; NaN with a reason where one of them
-        is not defined.
-    each: the correlation with the mean of all raters but one, in the order of raters.
+    value: mean over raters of `each`; NaN with a reason where one is not defined.
     who: "raters" (each rater against the others) or "judge" (the judge against the same
         means, to be set beside them).
-    coef, level: as in `correlate`.
     n: common items of the rater with the fewest.
-    n_raters: raters.
     total: items of the data, missing ones included.
-    interval: of the value, over other inputs and systems, with these raters.
-    reason: why a number is NaN, or what to be careful about.
-    basis: what the value was made from.
     """
 
     value: float
@@ -70,16 +60,11 @@ def human_ceiling(
 ) -> Ceiling:
     """How well does each rater follow the mean of the others, on average?
 
-    An item counts for a rater who rated it and whom at least one other joined.
-
     ratings: `R[rater, item]` (dataset level) or `R[rater, system, input]`, NaN missing;
-        at least two raters, of one kind (experts, or crowd workers).
-    coef: of `levels.COEFFICIENTS`, or "kendall" for kendall-b.
-    level: of `levels.LEVELS`.
-    ci: the interval, as in `correlate`, with one set of resamples for all raters.
-    n_boot, seed, confidence: of the interval, as in `correlate`.
-    system_groups, input_groups: a label a system and a label an input, as in
-        `correlate`.
+        at least two raters, of one kind (experts, or crowd workers). An item counts for
+        a rater who rated it and whom at least one other joined.
+    coef, level, ci, n_boot, seed, confidence, system_groups, input_groups: as in
+        `correlate`, with one set of resamples for all raters.
     Raises: ValueError as `correlate`, and for fewer than two raters.
     """
     together = system_groups, input_groups
@@ -100,14 +85,11 @@ def against_leave_one_out(
     input_groups: Any = None,
 ) -> Ceiling:
     """How well does a judge follow the same leave-one-out means as the raters of
-    `human_ceiling`?
+    `human_ceiling`, which are noisier than the mean of all?
 
-    The mean of all raters is less noisy than that of all but one, so a judge's plain
-    correlation is not comparable with the ceiling; this one is. Each mean is used on
-    the items that the left-out rater rated.
-
-    judge: scores shaped like one rater's ratings, NaN missing.
-    ratings: as in `human_ceiling`, and so are the other parameters.
+    judge: scores shaped like one rater's ratings, NaN missing; each mean is used on the
+        items that the left-out rater rated.
+    ratings and the other parameters: as in `human_ceiling`.
     Raises: ValueError as `human_ceiling`, and for unequal shapes.
     """
     together = system_groups, input_groups
@@ -121,13 +103,11 @@ def _leave_one_out(
     coef: str,
     level: str,
     together: tuple[Any, Any],
-    *interval: Any,
+    ci: str | bool | None,
+    *settings: Any,
 ) -> Ceiling:
-    """The raters, or a judge in the place of each, against the others' means.
-
-    judge: None for the raters themselves.
-    together: labels of systems and of inputs.
-    interval: the arguments of `intervals.compute_interval` from `ci` on.
+    """The raters (judge None), or a judge in the place of each, against the others'
+    means. together: labels of systems and of inputs.
     """
     stack = _of_raters(ratings, judge)
     x = None
@@ -136,21 +116,22 @@ def _leave_one_out(
     coef = levels.named(coef, level)
     grouped = groups.encode_groups(stack[0].shape, *together)
     results = []
+    reasons = []
     plans = []
-    for rater, own in enumerate(stack):
-        mean = _mean_of_peers(stack, rater)
-        scores = own
+    for rater, scores in enumerate(stack):
         if x is not None:
-            scores = np.where(np.isnan(own), np.nan, x)
+            scores = np.where(np.isnan(scores), np.nan, x)
+        mean = _mean_of_peers(stack, rater)
         results.append(correlate(scores, mean, coef, level))
         scores, mean = arrays.common(scores, mean)
         plans.append(levels.plan(scores, mean, coef, level, groups=grouped))
+        if results[-1].reason:
+            reasons.append(f"rater {rater}: {results[-1].reason}")
     values = tuple(result.value for result in results)
     value = float(np.mean(values))
+    names = groups.names(stack[0].shape, judge, *together)
     # One statistic of all raters, so that they share the resamples.
     combined = levels.Combined(lambda *parts: np.mean(parts, axis=0), plans)
-    names = groups.names(stack[0].shape, judge, *together)
-    ci, *settings = interval
     ends = intervals.compute_interval(combined, value, ci, level, coef, *settings)
     return Ceiling(
         value=value,
@@ -162,17 +143,13 @@ def _leave_one_out(
         n_raters=len(stack),
         total=stack[0].size,
         interval=ends,
-        reason=_first_reason(results) or ends.reason,
+        reason=reasons[0] if reasons else ends.reason,
         basis=Basis(combined, value, level, coef, names),
     )
 
 
 def _of_raters(ratings: Any, judge: Any) -> Floats:
-    """The ratings, `[rater, ...]`.
-
-    Raises: ValueError for bad arrays, fewer than two raters, and pandas labels that
-        differ from the judge's.
-    """
+    """The ratings. Raises: ValueError for bad arrays and fewer than two raters."""
     arrays.same_labels(judge=judge, ratings=ratings)
     stack = arrays.ratings_by_rater(ratings)
     if len(stack) < 2:
@@ -182,19 +159,8 @@ def _of_raters(ratings: Any, judge: Any) -> Floats:
     return stack
 
 
-def _first_reason(results: list[Correlation]) -> str:
-    """The first reason among the raters' results, with the rater's number, or ""."""
-    for rater, result in enumerate(results):
-        if result.reason:
-            return f"rater {rater}: {result.reason}"
-    return ""
-
-
 def _mean_of_peers(stack: Floats, rater: int) -> Floats:
-    """The mean of all raters but one, shaped like one rater's ratings; NaN where no
-    other rated.
-    """
+    """The mean of all raters but one; NaN where no other rated."""
     peers = np.delete(stack, rater, axis=0)
     count = (~np.isnan(peers)).sum(axis=0)
-    divisor = np.where(count > 0, count, np.nan)
-    return np.nansum(peers, axis=0) / divisor
+    return np.nansum(peers, axis=0) / np.where(count > 0, count, np.nan)

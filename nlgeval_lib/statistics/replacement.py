@@ -1,10 +1,6 @@
 """May a judge take a person's place among the raters? The alternative annotator test,
 with a constant judge and output length beside it: where they pass, too, the test says
 nothing for the judge.
-
-`alt_test` checks the arrays and builds one `_Test` of the raters. Its `test_judge` tests
-any judge against them: the judge itself, constant judges (`_beside_constants`) and
-output length (`_beside_length`). `_MeanLead` lets the jackknife leave out systems and inputs.
 """
 
 from __future__ import annotations
@@ -13,14 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from . import arrays, groups, jackknife
-from .agreement import item_counts
-from .draws import NO_GROUPS, Draws, Groups, Ints
-from .levels import Statistic
+from .agreement import Flags, OfItems, item_counts
+from .draws import Draws, Groups
 from .multiplicity import correct
-from .result import NAN, Floats, Result
+from .result import NAN, Floats, Result, together
 
 # how close a judgment is to the other raters': for scales, and for labels as numbers
 SCORES = ("rmse", "accuracy")
@@ -39,16 +33,14 @@ class AltTest(Result):
     advantage: mean over raters of the probability that the judge is as close to the
         others as the rater or closer, in [0, 1].
     passed: whether winning_rate is at least 0.5.
-    p: one a rater, in order, before correction; NaN for a rater left out.
-    won: one a rater, whether the corrected p is at most q; False for a rater left out.
-    epsilon, score, q, min_items: as in `alt_test`.
+    p, won: one a rater, in order: p before correction, NaN for a rater left out, and
+        whether the corrected p is at most q.
     n_items, n_left_out: items with a judgment and at least 2 ratings, and the others.
     raters_left_out: numbers, from 0, of the raters with too few items.
     units: what was taken as independent, of `UNITS`, never "auto".
     reason: why there is no rate, or why passing says nothing.
     constant, constant_rate: the constant judge that fares best, and its winning rate.
-    length_rate: the winning rate of output length, put on the raters' scale; NaN where
-        unknown.
+    length_rate: that of output length, put on the raters' scale; NaN where unknown.
     """
 
     winning_rate: float
@@ -70,14 +62,9 @@ class AltTest(Result):
     length_rate: float = NAN
 
     def answer(self) -> dict[str, Any]:
-        return {
-            "passed": self.passed,
-            "winning_rate": self.winning_rate,
-            "advantage": self.advantage,
-            "constant_rate": self.constant_rate,
-            "raters": len(self.p) - len(self.raters_left_out),
-            "n": self.n_items,
-        }
+        names = "passed", "winning_rate", "advantage", "constant_rate"
+        raters = len(self.p) - len(self.raters_left_out)
+        return {**self._fields(*names), "raters": raters, "n": self.n_items}
 
     def signature(self) -> str:
         epsilon = arrays.exactly(self.epsilon)
@@ -106,16 +93,14 @@ def alt_test(
     """Does the judge represent the raters better than a rater left out represents the
     rest?
 
-    Items with fewer than 2 ratings or no judgment, and raters with fewer than
-    `min_items` such items, are left out and counted.
-
     judge: (items,) or `[system, input]`, NaN missing.
-    ratings: `R[rater, item]` or `R[rater, system, input]`, NaN missing.
+    ratings: `R[rater, item]` or `R[rater, system, input]`, NaN missing. Items with
+        fewer than 2 ratings or no judgment are left out and counted.
     score: closeness to the others: "rmse" (scales) or "accuracy" (labels as numbers).
     epsilon: what a person costs, as advantage given to the judge, in [0, 1): 0.2 for
         experts, 0.15 skilled, 0.1 crowd.
     q: the share of false rejections that the correction over raters allows, in (0, 1).
-    min_items: items that a rater must have, at least 2.
+    min_items: items that a rater must have, at least 2; others are left out.
     length: of the outputs, shaped like the judge, for the length judge; None for none.
     units: "items", the authors' t-test over independent items; "jack-both" and the like
         over systems and inputs, which is meant where raters prefer systems; "auto" is
@@ -136,22 +121,38 @@ def alt_test(
     grouped = groups.encode_groups(x.shape, system_groups, input_groups)
     test = _Test(stack, usable, score, epsilon, q, min_items, units, grouped)
     result = test.test_judge(x)
-    if not np.isnan(result.winning_rate):
-        result = _beside_constants(result, test, stack[:, usable])
-        if length is not None:
-            result = _beside_length(result, test, length, x, stack[:, usable])
+    if np.isnan(result.winning_rate):
+        return result
+    result = _beside_constants(result, test)
+    if length is not None:
+        lengths, _ = arrays.alike(length=length, judge=x)
+        result = _beside_length(result, test, lengths)
     return result
 
 
-def _resolved(units: str, usable: npt.NDArray[np.bool_]) -> str:
-    """What is taken as independent, "auto" replaced by what it stands for.
-
-    Raises: ValueError for units that flat data do not have.
+def _usable_items(judge: Any, ratings: Any) -> tuple[Floats, Floats, Flags]:
+    """The judge's scores, the raters', and where there is a judgment and at least 2
+    ratings. Raises: ValueError for bad arrays and fewer than 2 raters.
     """
+    arrays.same_labels(judge=judge, ratings=ratings)
+    x = arrays.floats(judge, "judge", "item", "system, input")
+    stack = arrays.ratings_by_rater(ratings)
+    if stack.shape[1:] != x.shape or len(stack) < 2:
+        raise ValueError(
+            f"got judge {x.shape} and ratings {stack.shape}; "
+            "pass R[rater, item] with at least 2 raters"
+        )
+    n_ratings = (~np.isnan(stack)).sum(axis=0)
+    return x, stack, (n_ratings >= 2) & ~np.isnan(x)
+
+
+def _resolved(units: str, usable: Flags) -> str:
+    """What is taken as independent, "auto" replaced by what it stands for."""
     if units == "auto":
         units = "items"
-        if min(_sizes(usable)) >= 3:
-            units = "jack-both"
+        if usable.ndim > 1:
+            kinds = [usable.any(axis=axis).sum() for axis in (0, 1)]
+            units = "jack-both" if min(kinds) >= 3 else "items"
     if units != "items" and usable.ndim < 2:
         raise ValueError(
             f"units: got {units!r}; pass ratings R[rater, system, input] for it"
@@ -159,21 +160,9 @@ def _resolved(units: str, usable: npt.NDArray[np.bool_]) -> str:
     return units
 
 
-def _sizes(usable: Any) -> tuple[int, ...]:
-    """How many systems and how many inputs take part; 1 each for flat data."""
-    if usable.ndim < 2:
-        return 1, 1
-    systems = usable.any(axis=1).sum()
-    inputs = usable.any(axis=0).sum()
-    return int(systems), int(inputs)
-
-
-def _beside_constants(result: AltTest, test: _Test, ratings: Floats) -> AltTest:
-    """The result with the constant judge that fares best.
-
-    ratings: `[rater, item]`, of the usable items.
-    """
-    values = np.unique(ratings[~np.isnan(ratings)])
+def _beside_constants(result: AltTest, test: _Test) -> AltTest:
+    """The result with the constant judge that fares best."""
+    values: Any = np.unique(test.ratings)
     if len(values) > MOST_CONSTANTS:
         values = np.quantile(values, np.linspace(0, 1, MOST_CONSTANTS))
     # The quick t-test over items finds the best constant, which is then tested as the
@@ -183,81 +172,57 @@ def _beside_constants(result: AltTest, test: _Test, ratings: Floats) -> AltTest:
     for value in values:
         quick = test.test_judge(np.full(shape, value), "items")
         fares.append((quick.winning_rate, quick.advantage))
-    value = values[fares.index(max(fares))]
+    value = float(values[fares.index(max(fares))])
     constant = test.test_judge(np.full(shape, value))
+    rate = constant.winning_rate
     reason = result.reason
     if constant.passed:
         reason = (
-            f"always {value:g} passes, too (winning rate "
-            f"{constant.winning_rate:.2f}): passing says nothing for a judge here"
+            f"always {value:g} passes, too (winning rate {rate:.2f}): "
+            "passing says nothing for a judge here"
         )
-    return replace(
-        result,
-        constant=float(value),
-        constant_rate=constant.winning_rate,
-        reason=reason,
-    )
+    return replace(result, constant=value, constant_rate=rate, reason=reason)
 
 
-def _beside_length(
-    result: AltTest,
-    test: _Test,
-    length: Any,
-    x: Floats,
-    ratings: Floats,
-) -> AltTest:
-    """The result with the judge that gives the longest outputs the highest ratings.
-
-    length: of the outputs, shaped like the judge.
-    x: the judge's scores.
-    ratings: `[rater, item]`, of the usable items.
-    """
-    lengths, _ = arrays.alike(length=length, judge=x)
+def _beside_length(result: AltTest, test: _Test, lengths: Floats) -> AltTest:
+    """The result with the judge that gives the longest outputs the highest ratings."""
     present = test.usable & ~np.isnan(lengths)
     # The output whose length has a rank gets the rating that has this rank.
-    by_length = np.argsort(lengths[present], kind="stable")
-    rank = np.argsort(by_length)
+    rank = np.argsort(np.argsort(lengths[present], kind="stable"))
     share = (rank + 0.5) / max(len(rank), 1)
-    all_ratings = ratings[~np.isnan(ratings)]
-    scores = np.full(x.shape, np.nan)
-    scores[present] = np.quantile(all_ratings, share, method="inverted_cdf")
+    scores = np.full(lengths.shape, np.nan)
+    scores[present] = np.quantile(test.ratings, share, method="inverted_cdf")
     of_length = test.test_judge(scores)
-    reason = result.reason
+    rate = of_length.winning_rate
+    note = ""
     if of_length.passed:
-        note = f"output length passes, too (winning rate {of_length.winning_rate:.2f})"
-        reason = "; ".join(filter(None, (reason, note)))
-    return replace(result, length_rate=of_length.winning_rate, reason=reason)
+        note = f"output length passes, too (winning rate {rate:.2f})"
+    return replace(result, length_rate=rate, reason=together(result.reason, note))
 
 
+@dataclass
 class _Test:
     """The test of any judge against the same raters.
 
     stack: ratings, `[rater, ...]`, NaN missing.
-    usable: which items count, of the judge that is asked about; shaped like one rater's
-        ratings.
-    score, epsilon, q, min_items, units: as in `alt_test`, without "auto".
-    grouped: of systems, inputs or rows.
+    usable: which items count, of the judge that is asked about.
+    The others: as in `alt_test`, units without "auto".
     """
 
-    def __init__(
-        self,
-        stack: Floats,
-        usable: Any,
-        score: str,
-        epsilon: float,
-        q: float,
-        min_items: int,
-        units: str,
-        grouped: Groups = NO_GROUPS,
-    ) -> None:
-        self.stack = stack
-        self.usable = usable
-        self.score = score
-        self.epsilon = epsilon
-        self.q = q
-        self.min_items = min_items
-        self.units = units
-        self.groups = grouped
+    stack: Floats
+    usable: Flags
+    score: str
+    epsilon: float
+    q: float
+    min_items: int
+    units: str
+    groups: Groups
+
+    @property
+    def ratings(self) -> Floats:
+        """All of the items that count."""
+        ratings = self.stack[:, self.usable]
+        return ratings[~np.isnan(ratings)]
 
     def test_judge(self, x: Floats, units: str = "") -> AltTest:
         """The test of one judge.
@@ -280,8 +245,7 @@ class _Test:
         reason = f"no rater has {least} items with another rater and a judgment"
         if tested.any():
             rate = sum(won) / int(tested.sum())
-            of_tested = np.array(advantages)[tested]
-            mean_advantage = float(np.mean(of_tested))
+            mean_advantage = float(np.array(advantages)[tested].mean())
             reason = ""
         return AltTest(
             winning_rate=rate,
@@ -300,7 +264,7 @@ class _Test:
             reason=reason,
         )
 
-    def _leads(self, x: Floats) -> list[tuple[float, Floats, Any]]:
+    def _leads(self, x: Floats) -> list[tuple[float, Floats, Flags]]:
         """How the judge and each rater compare, item by item.
 
         Returns: of each rater the judge's advantage, in [0, 1]; the rater's lead on
@@ -325,23 +289,15 @@ class _Test:
             # Who is as close as the other wins, too: a tie is a win of both.
             judge_wins = (of_judge >= of_rater - 1e-12).astype(float)
             rater_wins = (of_rater >= of_judge - 1e-12).astype(float)
-            lead = rater_wins - judge_wins
             places = usable.copy()
             places[usable] = rated
-            leads.append((float(judge_wins.mean()), lead, places))
+            advantage = float(judge_wins.mean())
+            leads.append((advantage, rater_wins - judge_wins, places))
         return leads
 
-    def _p(
-        self,
-        lead: Floats,
-        places: Any,
-        units: str,
-    ) -> float:
+    def _p(self, lead: Floats, places: Flags, units: str) -> float:
         """p of "the rater's mean lead over the judge is epsilon or more"; NaN without
         an item.
-
-        lead: of the rater on each item that counts.
-        places: which items these are, shaped like the data.
         """
         if not len(lead):
             return NAN
@@ -359,58 +315,24 @@ class _Test:
         return jackknife.p_value(excess, spread, "less")[0]
 
 
-class _MeanLead(Statistic):
-    """The mean of values over the items that are present, as a statistic.
+class _MeanLead(OfItems):
+    """The mean of leads, one an item that is present, row-major."""
 
-    values: one an item that is present, row-major.
-    """
-
-    def __init__(
-        self,
-        values: Floats,
-        present: Any,
-        grouped: Groups,
-    ) -> None:
-        self.each = values
-        self.present = present
-        self.groups = grouped
+    def __init__(self, leads: Floats, present: Flags, groups: Groups) -> None:
+        super().__init__(lambda counts: float(leads @ counts), present, groups)
+        self.leads = leads
 
     def values(self, drawn: Draws) -> Floats:
+        # All resamples at once.
         counts = item_counts(drawn, self.present)
         totals = counts.sum(axis=0)
-        sums = self.each @ counts
+        sums = self.leads @ counts
         return np.where(totals > 0, sums / np.maximum(totals, 1), np.nan)
-
-    def without_these(self, unit: str, together: Ints | None) -> Floats:
-        return super().without_these("rows" if unit == "cells" else unit, together)
-
-
-def _usable_items(judge: Any, ratings: Any) -> tuple[Floats, Floats, Any]:
-    """The arrays, checked, and which items count.
-
-    Returns: the judge's scores, the raters', and where there is a judgment and at least
-        2 ratings, shaped like the judge.
-    Raises: ValueError for bad arrays and fewer than 2 raters.
-    """
-    arrays.same_labels(judge=judge, ratings=ratings)
-    x = arrays.floats(judge, "judge", "item", "system, input")
-    stack = arrays.ratings_by_rater(ratings)
-    if stack.shape[1:] != x.shape or len(stack) < 2:
-        raise ValueError(
-            f"got judge {x.shape} and ratings {stack.shape}; "
-            "pass R[rater, item] with at least 2 raters"
-        )
-    n_ratings = (~np.isnan(stack)).sum(axis=0)
-    return x, stack, (n_ratings >= 2) & ~np.isnan(x)
 
 
 def _closeness(values: Floats, peers: Floats, score: str) -> Floats:
-    """How close each value is to the others': (items,), higher is closer.
-
-    values: (items,).
-    peers: `[rater, item]`, NaN missing.
-    score: of `SCORES`: less the root mean square distance, or the share of equal
-        labels.
+    """How close each value is to the others' (`[rater, item]`): (items,), higher is
+    closer: less the root mean square distance, or the share of equal labels.
     """
     if score == "rmse":
         return -np.sqrt(np.nanmean((peers - values) ** 2, axis=0))

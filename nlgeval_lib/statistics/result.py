@@ -1,9 +1,5 @@
-"""What every statistic returns: a frozen record that says in one line what was
-computed, with its interval.
-
-`Result` is the base: `float(result)`, `answer()`, `signature()`, `row()`, `to_frame()`.
-`Interval` holds the ends of an interval and how it was made. `Measured` is a `Result`
-that has one.
+"""What every statistic returns: a frozen `Result` that says in one line what was
+computed. `Interval` holds the ends of an interval; a `Measured` result has one.
 """
 
 from __future__ import annotations
@@ -21,25 +17,13 @@ Floats = npt.NDArray[np.float64]
 NAN = float("nan")
 # the fields that `answer` gives, in the order in which they are read
 FIRST = (
-    "value",
-    "first",
-    "second",
-    "difference",
-    "partial",
-    "statistic",
-    "low",
-    "high",
-    "p",
-    "n",
+    *("value", "first", "second", "difference", "partial", "statistic"),
+    *("low", "high", "p", "n"),
 )
 
 
 class Result:
-    """Base of the records, which are frozen dataclasses.
-
-    One with a `value` is that number for `float`. Its `repr` is the answer, the
-    signature and, where there is one, the reason.
-    """
+    """Base of the records, which are frozen dataclasses; `float` gives the `value`."""
 
     def signature(self) -> str:
         """What was computed, in one line of `key:setting` joined by "|"."""
@@ -49,10 +33,8 @@ class Result:
         return float(getattr(self, "value"))  # noqa: B009
 
     def row(self) -> dict[str, Any]:
-        """The result as one row of a table.
-
-        Returns: numbers and words by field name, then the ends of the interval, then
-            the signature; arrays and tables are left out.
+        """One row of a table: numbers and words by field name, the ends of the
+        interval, the signature.
         """
         row = {}
         interval = None
@@ -69,11 +51,15 @@ class Result:
         return row
 
     def answer(self) -> dict[str, Any]:
-        """What the result says, by name, in the order in which it is read: estimate,
-        statistic, interval, p, n; what is NaN or None is left out.
+        """What the result says, by name, in the order in which it is read; without NaN
+        and None.
         """
         row = self.row()
         return {name: row[name] for name in FIRST if _is_there(row.get(name))}
+
+    def _fields(self, *names: str) -> dict[str, Any]:
+        """Some fields by name."""
+        return {name: getattr(self, name) for name in names}
 
     def to_frame(self) -> pd.DataFrame:
         """The result as a table, of one row unless it compares several things."""
@@ -88,8 +74,7 @@ class Result:
         lines = [header, ["---"] * len(header)]
         for row in table.itertuples(index=False):
             # A bar would open another column; signatures have many.
-            cells = [_in_words(value).replace("|", r"\|") for value in row]
-            lines.append(cells)
+            lines.append([_in_words(value).replace("|", r"\|") for value in row])
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def __repr__(self) -> str:
@@ -105,7 +90,6 @@ class Result:
 
 
 def _is_there(value: Any) -> bool:
-    """Whether a value is neither None nor NaN."""
     return value is not None and value == value
 
 
@@ -116,15 +100,18 @@ def _in_words(value: Any) -> str:
     return str(value)
 
 
+def together(*reasons: str) -> str:
+    """Several reasons as one, each once; "" for none."""
+    return "; ".join(dict.fromkeys(filter(None, reasons)))
+
+
 @dataclass(frozen=True)
 class Interval:
     """Ends of an interval; NaN with a reason where there is none.
 
-    low, high: the ends.
-    name: the method and its units, such as "jack-both"; "" where none was asked for.
+    name: method and units, such as "jack-both"; "" where none was asked for.
     settings: what the name leaves open, as a signature says it.
     n_undefined: replicates without a value.
-    reason: why there are no ends, or what to be careful about.
     confidence: in (0, 1).
     replicates: values of the resamples; of a jackknife the statistic, its spread and
         its limits; none of a formula or of widened tails.
@@ -142,9 +129,7 @@ class Interval:
     )
 
     def signature(self) -> str:
-        """The interval's part of a signature, "|ci:jack-both|df:7.5"; "" without a
-        name.
-        """
+        """The interval's part of a signature, "|ci:jack-both|df:7.5", or ""."""
         return f"|ci:{self.name}{self.settings}" if self.name else ""
 
 
@@ -152,9 +137,7 @@ NO_INTERVAL = Interval()
 
 
 class Measured(Result):
-    """A result with an interval, whose ends it has as `low` and `high`: NaN where
-    none was asked for.
-    """
+    """A result with an interval; its ends are NaN where none was asked for."""
 
     interval: Interval
 

@@ -3,12 +3,9 @@ they do together; and how reliable other designs would be.
 
 Random effects, crossed, with any cells missing. A component is estimated from the
 products of cells that share some facets and no others: unbiased without an assumption
-of normality, and the same as analysis of variance where no cell is missing.
-
-A facet is what scores differ by, such as "system" or "rater"; its levels are the single
-systems or raters; a cell has one level of each facet and one score.
-`variance_components` gives `Components`; their method `decision` says how reliable a
-design with other numbers of levels would be, as a `Decision`.
+of normality, and the same as analysis of variance where no cell is missing. A facet is
+what scores differ by ("system"), its levels are the single systems, and a cell has one
+level of each facet and one score.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from . import arrays
+from . import arrays, jackknife
 from .classical import special
 from .result import NAN, Floats, Result
 
@@ -30,8 +27,9 @@ if TYPE_CHECKING:
 
 # names of facets, in the order of the data
 Facets = tuple[str, ...]
-# by facet, the level of each cell, numbered from 0
-Codes = Mapping[str, npt.NDArray[np.intp]]
+# the level of each cell, numbered from 0; by facet
+Levels = npt.NDArray[np.intp]
+Codes = Mapping[str, Levels]
 # facets whose levels are left out for the intervals
 SAMPLED = ("system", "input")
 
@@ -47,8 +45,6 @@ class Components(Result):
     low, high: by component, by leaving out systems and inputs; NaN where the facets
         have other names.
     n: cells with a score.
-    confidence: of low and high, in (0, 1).
-    reason: which components could not be estimated.
     """
 
     facets: Facets
@@ -61,23 +57,16 @@ class Components(Result):
     reason: str = ""
 
     def __getitem__(self, name: str) -> float:
-        """A component by its name, 0 where its estimate is below.
-
-        Raises: ValueError for an unknown name.
+        """A component, 0 where its estimate is below. Raises: ValueError for another
+        name.
         """
         return max(self.values[arrays.choice(name, self.values, "component")], 0.0)
 
     def share(self, name: str) -> float:
-        """The part of the variance of a single score that is a component's, in [0, 1].
-
-        name: of the component.
-        Returns: NaN where any component is NaN, or all are 0.
-        Raises: ValueError for an unknown name.
+        """The part of the variance of a single score that is a component's, in [0, 1];
+        NaN where any component is NaN, or all are 0.
         """
-        total = sum(self[component] for component in self.values)
-        if not total > 0:
-            return NAN
-        return self[name] / total
+        return _share(self[name], sum(self[component] for component in self.values))
 
     def to_frame(self) -> pd.DataFrame:
         """A row a component."""
@@ -85,14 +74,9 @@ class Components(Result):
 
         rows = []
         for name, value in self.values.items():
-            row = {
-                "component": name,
-                "variance": value,
-                "low": self.low[name],
-                "high": self.high[name],
-                "share": self.share(name),
-            }
-            rows.append(row)
+            ends = {"low": self.low[name], "high": self.high[name]}
+            row = {"component": name, "variance": value, **ends}
+            rows.append({**row, "share": self.share(name)})
         return pd.DataFrame(rows)
 
     def answer(self) -> dict[str, Any]:
@@ -114,9 +98,7 @@ class Components(Result):
         Raises: ValueError for facets that are not there or numbers that are lacking.
         Source: Brennan 2001, sections 1.2 and 4.1.
         """
-        if isinstance(of, str):
-            of = [of]
-        measured = set(of)
+        measured = {of} if isinstance(of, str) else set(of)
         others = [facet for facet in self.facets if facet not in measured]
         for facet in (*measured, *over):
             arrays.choice(facet, self.facets, "facet")
@@ -129,9 +111,7 @@ class Components(Result):
         relative = 0.0
         absolute = 0.0
         for name in self.values:
-            within = set(self.facets)
-            if name != "residual":
-                within = set(name.split(":"))
+            within = set(self.facets if name == "residual" else name.split(":"))
             averaged = [numbers[facet] for facet in within - measured]
             variance = self[name] / float(np.prod(averaged))
             if within <= measured:
@@ -143,8 +123,8 @@ class Components(Result):
         return Decision(
             of=":".join(sorted(measured)),
             over=tuple(numbers.items()),
-            relative=_reliability(universe, relative),
-            absolute=_reliability(universe, absolute),
+            relative=_share(universe, universe + relative),
+            absolute=_share(universe, universe + absolute),
             error=float(np.sqrt(absolute)),
             error_of_difference=float(np.sqrt(2 * relative)),
         )
@@ -156,12 +136,10 @@ class Decision(Result):
 
     of: the facets that are measured, joined by ":".
     over: by other facet, how many of its levels are averaged.
-    relative: generalisability coefficient, for the order of what is measured, in [0,
-        1].
-    absolute: dependability (phi), for its value, in [0, 1].
-    error: standard error of one value, in units of the scores.
-    error_of_difference: that of the difference of two on the same inputs with the same
-        raters.
+    relative, absolute: generalisability coefficient, for the order of what is measured,
+        and dependability (phi), for its value; in [0, 1].
+    error, error_of_difference: standard error of one value, in units of the scores, and
+        of the difference of two on the same inputs with the same raters.
     """
 
     of: str
@@ -172,20 +150,16 @@ class Decision(Result):
     error_of_difference: float
 
     def answer(self) -> dict[str, Any]:
-        names = ("relative", "absolute", "error", "error_of_difference")
-        return {name: getattr(self, name) for name in names}
+        return self._fields("relative", "absolute", "error", "error_of_difference")
 
     def signature(self) -> str:
         design = ", ".join(f"{number} {facet}" for facet, number in self.over)
         return f"decision:{self.of}|over:{design}"
 
 
-def _reliability(universe: float, error: float) -> float:
-    """The share of the variance that is signal; NaN where there is none."""
-    total = universe + error
-    if not total > 0:
-        return NAN
-    return universe / total
+def _share(part: float, total: float) -> float:
+    """NaN where the total is none."""
+    return part / total if total > 0 else NAN
 
 
 def variance_components(
@@ -209,25 +183,17 @@ def variance_components(
     scores, codes = _cells(values, facets)
     names = tuple(codes)
     estimates = _estimates(scores, codes)
-    sets = list(estimates)
-    labels = [_name(subset, names) for subset in sets]
-    errors, df = _spread(scores, codes, sets)
+    errors, df = _spread(scores, codes, list(estimates))
     quantile = special.stdtrit(df, (1 + confidence) / 2)
     variances = {}
     low = {}
     high = {}
-    unknown = []
-    for label, subset, error in zip(labels, sets, errors, strict=True):
-        value = estimates[subset]
-        reach = quantile * error
+    for (subset, value), error in zip(estimates.items(), errors, strict=True):
+        label = "residual" if subset == names else ":".join(subset)
         variances[label] = value
-        low[label] = float(value - reach)
-        high[label] = float(value + reach)
-        if np.isnan(value):
-            unknown.append(label)
-    reason = ""
-    if unknown:
-        reason = f"not told from others: {', '.join(unknown)}"
+        low[label] = float(value - quantile * error)
+        high[label] = float(value + quantile * error)
+    unknown = [label for label, value in variances.items() if np.isnan(value)]
     return Components(
         facets=names,
         levels=tuple(map(_n_levels, codes.values())),
@@ -236,25 +202,18 @@ def variance_components(
         high=high,
         n=len(scores),
         confidence=confidence,
-        reason=reason,
+        reason=f"not told from others: {', '.join(unknown)}" if unknown else "",
     )
 
 
-def _name(subset: Facets, facets: Facets) -> str:
-    """What a component is called: "system", "system:input", "residual"."""
-    if subset == facets:
-        return "residual"
-    return ":".join(subset)
-
-
-def _n_levels(code: npt.NDArray[np.intp]) -> int:
+def _n_levels(code: Levels) -> int:
     """How many levels a facet has."""
     return int(code.max()) + 1
 
 
 def _cells(
     values: Any, facets: Sequence[str] | Mapping[str, Sequence[Any]]
-) -> tuple[Floats, dict[str, npt.NDArray[np.intp]]]:
+) -> tuple[Floats, dict[str, Levels]]:
     """The scores that are there, (cells,), and by facet the level of each, from 0.
 
     Raises: ValueError as `variance_components`.
@@ -285,77 +244,53 @@ def _cells(
         if len(levels) < 2:
             raise ValueError(f"{name}: got {len(levels)} level(s); 2 are needed")
     keys = np.stack(list(codes.values()))
-    different_cells = np.unique(keys, axis=1).shape[1]
-    if different_cells < keys.shape[1]:
+    if np.unique(keys, axis=1).shape[1] < keys.shape[1]:
         raise ValueError("two values have the same facets; name what tells them apart")
     return scores[present], codes
 
 
 def _subsets(facets: Facets) -> Iterator[Facets]:
-    """All sets of facets, small ones first, the empty one among them.
-
-    Example:
-        >>> list(_subsets(("system", "input")))
-        [(), ('system',), ('input',), ('system', 'input')]
-    """
+    """All sets of facets, small ones first, the empty one among them."""
     for size in range(len(facets) + 1):
         yield from combinations(facets, size)
 
 
 def _estimates(scores: Floats, codes: Codes) -> dict[Facets, float]:
-    """The component of each set of facets but the empty one.
+    """The component of each set of facets but the empty one; NaN where no two cells
+    tell it from another.
 
     Half the squared difference of two cells that share exactly a set of facets is on
     average the sum of the components of all sets that are not within it.
-
-    scores: (cells,).
-    codes: by facet, the level of each cell.
-    Returns: by set of facets; NaN where no two cells tell a component from another.
     """
     facets = tuple(codes)
-    # Sums over the pairs of cells that share at least a set.
+    # Squared differences and numbers of the pairs of cells that share at least a set.
     centred = scores - scores.mean()
     sums = {}
-    pairs = {}
     for shared in _subsets(facets):
-        levels = [codes[name] for name in shared]
-        sums[shared], pairs[shared] = _within(centred, levels)
+        sums[shared] = _within(centred, [codes[name] for name in shared])
     # The covariance of cells that share exactly a set: the sum of the components
     # within it. The empty set comes first, whose cells have nothing in common.
-    covariance = {}
-    apart = NAN
-    for shared in _subsets(facets):
-        half_square = _half_square(shared, facets, sums, pairs)
-        if not shared:
-            apart = half_square
-        covariance[shared] = apart - half_square
+    halves = {shared: _half_square(shared, facets, sums) for shared in sums}
+    covariance = {shared: halves[()] - half for shared, half in halves.items()}
     # A component is its set's covariance less those of the sets within (inclusion
     # and exclusion).
     components = {}
-    for subset in _subsets(facets):
-        if not subset:
-            continue
+    for subset in sums:
         total = 0.0
         for within in _subsets(subset):
-            sign = (-1) ** (len(subset) - len(within))
-            total += sign * covariance[within]
+            total += (-1) ** (len(subset) - len(within)) * covariance[within]
         components[subset] = float(total)
+    del components[()]
     return components
 
 
 def _half_square(
-    shared: Facets,
-    facets: Facets,
-    sums: Mapping[Facets, float],
-    pairs: Mapping[Facets, float],
+    shared: Facets, facets: Facets, sums: Mapping[Facets, tuple[float, float]]
 ) -> float:
     """Half the mean squared difference of the pairs of cells that share exactly these
     facets; NaN without such a pair, 0 of a cell with itself.
 
-    shared: the facets of which the cells have the same level.
-    facets: all.
-    sums, pairs: squared differences, and numbers of pairs, by set of facets, of the
-        pairs that share at least these.
+    sums: squared differences, and numbers of pairs, that share at least a set.
     """
     if shared == facets:
         return 0.0
@@ -363,25 +298,19 @@ def _half_square(
     exact_sum = 0.0
     exact_pairs = 0.0
     for wider in _subsets(facets):
-        if not set(shared) <= set(wider):
-            continue
-        sign = (-1) ** (len(wider) - len(shared))
-        exact_sum += sign * sums[wider]
-        exact_pairs += sign * pairs[wider]
+        if set(shared) <= set(wider):
+            sign = (-1) ** (len(wider) - len(shared))
+            exact_sum += sign * sums[wider][0]
+            exact_pairs += sign * sums[wider][1]
     # Counts are whole numbers, but for rounding.
     if exact_pairs < 0.5:
         return NAN
     return exact_sum / exact_pairs / 2
 
 
-def _within(
-    scores: Floats, shared: Sequence[npt.NDArray[np.intp]]
-) -> tuple[float, float]:
+def _within(scores: Floats, shared: Sequence[Levels]) -> tuple[float, float]:
     """Squared differences, summed over the pairs of cells that share these levels, and
     how many pairs there are.
-
-    scores: (cells,).
-    shared: of each facet that is shared, the level of each cell.
     """
     # One number a combination of levels.
     group = np.zeros(len(scores), dtype=np.intp)
@@ -401,11 +330,8 @@ def _spread(
     scores: Floats, codes: Codes, sets: Sequence[Facets]
 ) -> tuple[Floats, float]:
     """The standard error of each component, by leaving out each system and each input,
-    and its degrees of freedom.
-
-    sets: the components, in the order of the result.
-    Returns: (components,) and a number; NaN and 1 without such facets. With both, half
-        of the fewer levels less one, as `jackknife.Spread` has it.
+    and its degrees of freedom: with both, half of the fewer levels less one, as
+    `jackknife.Spread` has it. NaN and 1 without such facets.
     """
     sampled = [name for name in SAMPLED if name in codes]
     if not sampled:
@@ -413,19 +339,12 @@ def _spread(
     variance = np.zeros(len(sets))
     fewest = len(scores)
     for name in sampled:
-        levels = _n_levels(codes[name])
         without = []
-        for level in range(levels):
+        for level in range(_n_levels(codes[name])):
             stays = codes[name] != level
             remaining = {facet: code[stays] for facet, code in codes.items()}
             estimates = _estimates(scores[stays], remaining)
             without.append([estimates[subset] for subset in sets])
-        table = np.array(without)
-        distances = table - table.mean(axis=0)
-        squares = (distances**2).sum(axis=0)
-        variance += squares * (levels - 1) / levels
-        fewest = min(fewest, levels)
-    df = fewest - 1.0
-    if len(sampled) == len(SAMPLED):
-        df = (fewest - 1) / 2
-    return np.sqrt(variance), df
+        variance += [jackknife.variance(column) for column in np.array(without).T]
+        fewest = min(fewest, len(without))
+    return np.sqrt(variance), (fewest - 1) / len(sampled)

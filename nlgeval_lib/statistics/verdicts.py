@@ -2,9 +2,7 @@
 order in which it sees the two outputs move it?
 
 A verdict is 1 or 2 for an output of the pair, whatever the order of showing; 0 is a
-tie; NaN is no verdict. `pair_accuracy` compares verdicts with preferences (a
-`PairAccuracy`); `order_effect` compares the verdicts of both orders (an `OrderEffect`);
-`combined` makes one verdict from both.
+tie; NaN is no verdict.
 """
 
 from __future__ import annotations
@@ -14,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays
+from . import arrays, jackknife
+from .classical import special
 from .kappas import kappa
 from .result import NAN, NO_INTERVAL, Floats, Interval, Measured
 
@@ -28,7 +27,7 @@ NO_PAIR = "no pair has both a verdict and a preference"
 
 
 def combined(given: Any, swapped: Any, rule: str = "agree") -> Floats:
-    """One verdict a pair from two orders.
+    """What is one verdict of a pair that was judged in two orders?
 
     given, swapped: (pairs,), the verdicts in the pair's own order of showing and in the
         other one, both about the pair's own outputs.
@@ -37,12 +36,6 @@ def combined(given: Any, swapped: Any, rule: str = "agree") -> Floats:
         decides, so that a verdict beside a tie counts.
     Returns: (pairs,); without a verdict in one order "agree" and "mean" give NaN.
     Raises: ValueError for unequal lengths, other values, an unknown rule.
-
-    Example:
-        >>> combined([1, 1, 2, 1], [1, 2, 0, np.nan])
-        array([ 1.,  0.,  0., nan])
-        >>> combined([1, 1, 2, 1], [1, 2, 0, np.nan], rule="mean")
-        array([ 1.,  0.,  2., nan])
     """
     arrays.choice(rule, RULES, "rule")
     in_given = _verdicts(given, "given")
@@ -53,31 +46,26 @@ def combined(given: Any, swapped: Any, rule: str = "agree") -> Floats:
         verdict = np.where(in_given == in_swapped, in_given, 0.0)
     else:
         total = _signs(in_given) + _signs(in_swapped)
-        verdict = np.zeros(len(total))
-        verdict[total > 0] = 1.0
-        verdict[total < 0] = 2.0
+        verdict = np.select([total > 0, total < 0], [1.0, 2.0], 0.0)
     unread = np.isnan(in_given) | np.isnan(in_swapped)
     return np.where(unread, np.nan, verdict)
 
 
 def _signs(verdicts: Floats) -> Floats:
     """+1 for output 1, -1 for output 2, 0 for a tie; NaN stays."""
-    signs = np.where(verdicts == 0, 0.0, 3.0 - 2.0 * verdicts)
-    return np.where(np.isnan(verdicts), np.nan, signs)
+    return np.where(verdicts == 0, 0.0, 3.0 - 2.0 * verdicts)
 
 
 @dataclass(frozen=True, repr=False)
 class PairAccuracy(Measured):
-    """Share of pairs with the verdict that people give.
+    """Share of pairs with the verdict that people give, in [0, 1]; NaN with a reason
+    where no pair counts.
 
-    value: in [0, 1]; NaN with a reason where no pair counts.
-    n: pairs that count.
-    n_groups: groups with such a pair.
+    n, n_groups: pairs that count, and groups with such a pair.
     n_unread: pairs without a verdict, in any order.
     n_left_out: pairs without a preference, or tied where ties are left out.
     unread: what became of a pair without a verdict, of `UNREAD`.
     ties: whether pairs that people tie count.
-    interval: of the value, by jackknife over groups of pairs (inputs), with t.
     """
 
     value: float
@@ -108,15 +96,10 @@ def pair_accuracy(
     verdicts: (pairs,), or (orders, pairs): then the share is the mean over orders.
     preferences: (pairs,), of people, as verdicts; a pair with NaN is left out.
     groups: (pairs,) labels of what is drawn together, such as inputs; None: each pair
-        alone.
+        alone. The interval is by jackknife over them, with t.
     unread: a pair without a verdict is left out ("drop"), "wrong", or a "tie".
     ties: whether pairs that people tie count (a judge is then right by a tie alone).
     Raises: ValueError for bad arrays and unknown words.
-
-    Example:
-        >>> accuracy = pair_accuracy([1, 2, 0, np.nan], [1, 1, 0, 2])
-        >>> round(float(accuracy), 3), accuracy.n, accuracy.n_unread
-        (0.667, 3, 1)
     """
     arrays.choice(unread, UNREAD, "unread")
     gold = _verdicts(preferences, "preferences")
@@ -125,11 +108,15 @@ def pair_accuracy(
     labels = _labels(groups, len(gold))
     counts = ~np.isnan(gold) if ties else np.isin(gold, (1.0, 2.0))
     judged = np.stack(rows)[:, counts]
-    right, weight = _right(judged, gold[counts], unread)
-    # Of each group: what is right, and what counts.
-    _, places = np.unique(labels[counts], return_inverse=True)
-    sums = np.bincount(places, (right * weight).sum(axis=0)).astype(float)
-    sizes = np.bincount(places, weight.sum(axis=0)).astype(float)
+    # [order, pair]: where the judge is right, and how much each verdict counts
+    no_verdict = np.isnan(judged)
+    right = (judged == gold[counts]).astype(float)
+    weight = np.ones_like(right)
+    if unread == "tie":
+        right = np.where(no_verdict, gold[counts] == 0, right)
+    if unread == "drop":
+        weight = (~no_verdict).astype(float)
+    sums, sizes = _by_group(labels[counts], right * weight, weight)
     value = NAN
     if sizes.sum():
         value = float(sums.sum() / sizes.sum())
@@ -137,7 +124,7 @@ def pair_accuracy(
         value=value,
         n=int((weight.sum(axis=0) > 0).sum()),
         n_groups=int((sizes > 0).sum()),
-        n_unread=int(np.isnan(judged).any(axis=0).sum()),
+        n_unread=int(no_verdict.any(axis=0).sum()),
         n_left_out=int((~counts).sum()),
         unread=unread,
         ties=ties,
@@ -146,35 +133,21 @@ def pair_accuracy(
     )
 
 
-def _right(judged: Floats, preferred: Floats, unread: str) -> tuple[Floats, Floats]:
-    """Where the judge is right, and how much each verdict counts: two arrays `[order,
-    pair]` of 0 and 1.
-
-    judged: verdicts, `[order, pair]`.
-    preferred: verdicts of people, (pairs,).
-    unread: of `UNREAD`.
-    """
-    no_verdict = np.isnan(judged)
-    right = (judged == preferred).astype(float)
-    if unread == "tie":
-        right = np.where(no_verdict, preferred == 0, right)
-    weight = np.ones_like(right)
-    if unread == "drop":
-        weight = (~no_verdict).astype(float)
-    return right, weight
-
-
 def _labels(groups: Any, pairs: int) -> Any:
-    """The group of each pair; without groups each pair is its own.
-
-    Raises: ValueError for another number of groups.
-    """
+    """The group of each pair; without groups each pair is its own."""
     if groups is None:
         return np.arange(pairs)
     labels = np.asarray(groups)
     if len(labels) != pairs:
         raise ValueError(f"got {len(labels)} groups for {pairs} pairs")
     return labels
+
+
+def _by_group(labels: Any, right: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Of each group, what is right and what counts: sums over `[order, pair]`."""
+    _, places = np.unique(labels, return_inverse=True)
+    sums = np.bincount(places, right.sum(axis=0)).astype(float)
+    return sums, np.bincount(places, weight.sum(axis=0)).astype(float)
 
 
 def _over_groups(sums: Floats, sizes: Floats) -> Interval:
@@ -192,23 +165,17 @@ def _over_groups(sums: Floats, sizes: Floats) -> Interval:
     if groups < 2:
         return Interval(name="jack-groups", reason="fewer than two groups of pairs")
     value = sums.sum() / sizes.sum()
-    if value in (0.0, 1.0):
-        farthest = float(0.025 ** (1 / groups))
-        low = 0.0
-        high = 1 - farthest
-        if value:
-            low = farthest
-            high = 1.0
-        return Interval(low, high, "exact-groups", f"|n:{groups}")
+    farthest = float(0.025 ** (1 / groups))
+    if value == 0:
+        return Interval(0.0, 1 - farthest, "exact-groups", f"|n:{groups}")
+    if value == 1:
+        return Interval(farthest, 1.0, "exact-groups", f"|n:{groups}")
     without = (sums.sum() - sums) / (sizes.sum() - sizes)
-    squares = (without - without.mean()) ** 2
-    variance = (groups - 1) / groups * squares.sum()
+    variance = jackknife.variance(without)
     if variance < 1e-18:
         reason = "all groups have the same share"
         return Interval(name="jack-groups", reason=reason)
-    from scipy import stats
-
-    reach = stats.t.ppf(0.975, groups - 1) * np.sqrt(variance)
+    reach = special.stdtrit(groups - 1, 0.975) * np.sqrt(variance)
     low = float(max(0.0, value - reach))
     high = float(min(1.0, value + reach))
     return Interval(low, high, "jack-groups", f"|df:{groups - 1}")
@@ -224,11 +191,8 @@ class OrderEffect(Measured):
         alone.
     first, second, ties: share of verdicts, of both orders, for the output shown first,
         for the one shown second, for neither.
-    bias: first - second, in [-1, 1]; above 0 the judge prefers what it sees first.
-    n: pairs with a verdict in both orders.
-    n_unread: the other pairs.
-    interval: of the value, by jackknife over groups of pairs, with t.
-    bias_low, bias_high: the same of the bias.
+    bias: first - second, in [-1, 1], with its interval.
+    n, n_unread: pairs with a verdict in both orders, and the other pairs.
     """
 
     value: float
@@ -245,15 +209,8 @@ class OrderEffect(Measured):
     bias_high: float = NAN
 
     def answer(self) -> dict[str, Any]:
-        return {
-            "consistency": self.value,
-            "kappa": self.kappa,
-            "bias": self.bias,
-            "bias_low": self.bias_low,
-            "bias_high": self.bias_high,
-            "ties": self.ties,
-            "n": self.n,
-        }
+        names = "kappa", "bias", "bias_low", "bias_high", "ties", "n"
+        return {"consistency": self.value, **self._fields(*names)}
 
     def signature(self) -> str:
         counts = f"pairs:{self.n}|unread:drop({self.n_unread})"
@@ -269,72 +226,50 @@ def order_effect(given: Any, swapped: Any, groups: Any = None) -> OrderEffect:
     Raises: ValueError for unequal lengths and other values.
     Source: Zheng et al. 2023, section 3.3 (position bias, consistency); Zeng et al.
         2024, section 4.2 (positional agreement rate).
-
-    Example:
-        >>> effect = order_effect([1, 1, 2, 1], [1, 2, 2, 2])
-        >>> effect.value, effect.first, effect.bias
-        (0.5, 0.75, 0.5)
     """
     in_given = _verdicts(given, "given")
     in_swapped = _verdicts(swapped, "swapped", len(in_given))
     both = ~(np.isnan(in_given) | np.isnan(in_swapped))
     n = int(both.sum())
-    n_unread = len(in_given) - n
+    n_unread = len(both) - n
     if not n:
         reason = "no pair has a verdict in both orders"
         return OrderEffect(NAN, NAN, NAN, NAN, NAN, NAN, 0, n_unread, reason=reason)
-    labels = _labels(groups, len(in_given))[both]
+    labels = _labels(groups, len(both))[both]
     in_given = in_given[both]
     in_swapped = in_swapped[both]
     same = pair_accuracy(in_given, in_swapped, labels)
-    # 2 is what stands first where the outputs have changed places
-    shown_first = np.concatenate([in_given == 1, in_swapped == 2]).mean()
-    shown_second = np.concatenate([in_given == 2, in_swapped == 1]).mean()
-    tied = np.concatenate([in_given == 0, in_swapped == 0]).mean()
+    # +1 for what stands first, which is output 2 where the outputs have changed places
+    signs = np.stack([_signs(in_given), -_signs(in_swapped)])
+    first = float((signs > 0).mean())
+    second = float((signs < 0).mean())
     agreement = kappa(in_given, in_swapped).value
     reason = ""
     if np.isnan(agreement):
         reason = "one verdict alone: chance explains it"
-    low, high = _ends_of_bias(in_given, in_swapped, labels)
+    # A bias in [-1, 1] as a share in [0, 1], each group of pairs left out in turn.
+    share = (2 + signs.sum(axis=0, keepdims=True)) / 4
+    of_bias = _over_groups(*_by_group(labels, share, np.ones_like(share)))
     return OrderEffect(
         value=same.value,
         kappa=agreement,
-        first=float(shown_first),
-        second=float(shown_second),
-        ties=float(tied),
-        bias=float(shown_first - shown_second),
+        first=first,
+        second=second,
+        ties=float((signs == 0).mean()),
+        bias=first - second,
         n=n,
         n_unread=n_unread,
         interval=same.interval,
         reason=reason,
-        bias_low=low,
-        bias_high=high,
+        bias_low=2 * of_bias.low - 1,
+        bias_high=2 * of_bias.high - 1,
     )
-
-
-def _ends_of_bias(
-    in_given: Floats, in_swapped: Floats, labels: Any
-) -> tuple[float, float]:
-    """The interval of the bias, (low, high), each group of pairs left out in turn.
-
-    in_given, in_swapped: the verdicts, (pairs,), without NaN.
-    labels: the group of each pair.
-    """
-    # In the second order, output 2 stands first. 1 is all for what stands first.
-    share = (2 + _signs(in_given) - _signs(in_swapped)) / 4
-    _, places = np.unique(labels, return_inverse=True)
-    sums = np.asarray(np.bincount(places, share), dtype=float)
-    sizes = np.bincount(places).astype(float)
-    ends = _over_groups(sums, sizes)
-    # From a share in [0, 1] to a bias in [-1, 1].
-    return 2 * ends.low - 1, 2 * ends.high - 1
 
 
 def _verdicts(values: Any, name: str, n: int | None = None) -> Floats:
     """The verdicts as numbers, (n,).
 
-    Raises: ValueError naming the argument, for what is no verdict, or another length
-        than n.
+    Raises: ValueError for what is no verdict, or another length than n.
     """
     verdicts = np.asarray(values, dtype=float)
     if verdicts.ndim != 1:
