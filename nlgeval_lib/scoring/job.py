@@ -407,23 +407,25 @@ class Job:
             "git": provenance.git(),
             "packages": provenance.packages(),
         }
-        further = {
+        further: dict[str, Any] = {
             "missing_values": list(self.data.missing_values),
             "fitted_on": getattr(self.evaluator, "fitted_on", ""),
         }
+        record |= {name: value for name, value in further.items() if value}
         engine = self.engine
         if engine is not None:
             record["engine"] = engine.name
             record["model"] = engine.model
             record["revision"] = engine.revision
+            further = {"completions_made_by": None}
+            if self.store is not None:
+                makers = self.store.makers(engine.model, engine.revision)
+                further["completions_made_by"] = makers
             served = sorted(getattr(engine, "served", ()))
             further["model_named_by_server"] = served
             for name in ("about", "extra_body"):
                 further[name] = getattr(engine, name, None)
-            if self.store is not None:
-                makers = self.store.makers(engine.model, engine.revision)
-                further["completions_made_by"] = makers
-        record |= {name: value for name, value in further.items() if value}
+            record |= {name: value for name, value in further.items() if value}
         counts = self.run.counts
         if counts:
             names = ("total", "stored", "done", "failed")
