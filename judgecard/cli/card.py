@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -90,7 +91,7 @@ class Judging(Rated, Planning):
         int | None,
         option(min=3, help="About so many outputs a set, whole inputs, by --seed."),
     ] = None
-    seed: Annotated[int, typer.Option(min=0, help="Of the sample.")] = 0
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the sample.")] = 0
     repeat: Annotated[
         int, typer.Option(min=1, help="How often each judgment is asked.")
     ] = 1
@@ -130,6 +131,8 @@ def card(options: Judging) -> None:
     if made is None:
         return
     _say_of_sets(made)
+    if options.plans:
+        made = replace(made, numbers={**made.numbers, "columns": options.plans})
     written = made.write(options.output)
     typer.echo(made.verdict)
     typer.echo(f"written: {', '.join(path.name for path in written)}")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from judgecard.label_plans import LabelPlan
     from judgecard.labelled_files import Labelled
 
-Confidence = Annotated[float, typer.Option(help="Of the intervals.")]
+Confidence = Annotated[float, typer.Option(help="How sure the intervals are.")]
 Score = Annotated[str, typer.Option(help="The column with the judge's scores.")]
 Human = Annotated[
     Several,
@@ -57,7 +57,7 @@ class Estimate(Rated):
     topic: Topic = None
     confidence: Confidence = 0.95
     format: Annotated[
-        Literal["text", "csv", "jsonl"], typer.Option(help="Of the tables.")
+        Literal["text", "csv", "jsonl"], typer.Option(help="The form of the tables.")
     ] = "text"
 
 

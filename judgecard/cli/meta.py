@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -60,12 +61,12 @@ class Meta(Rated):
             " a pattern (rating_*) takes the mean of all such columns, each a rater."
         ),
     ] = ""
-    level: Annotated[Several, option(help="dataset, input, system (repeatable).")] = (
-        None
-    )
+    level: Annotated[
+        Several, option(help="A level: dataset, input, system (repeatable).")
+    ] = None
     coef: Annotated[
         Several,
-        option(help="pearson, spearman, kendall-a, -b, -c, acc-eq (repeatable)."),
+        option(help="pearson, spearman, kendall-a, -b, -c or acc-eq (repeatable)."),
     ] = None
     by: Annotated[
         str | None, option(help="Groups of rows; default aspect, '' for none.")
@@ -79,7 +80,7 @@ class Meta(Rated):
     ci: Annotated[
         str,
         typer.Option(
-            help="auto, none, fisher; boot-/wide-/jack- rows, inputs, systems, both; "
+            help="The interval: auto, none, fisher; boot-/wide-/jack- rows, inputs, systems, both; "
             "careful-both. The test follows it."
         ),
     ] = "auto"
@@ -89,10 +90,10 @@ class Meta(Rated):
     n_perm: Annotated[
         int, typer.Option(min=1, help="Exchanges of systems, at system level.")
     ] = 1000
-    seed: Annotated[int, typer.Option(min=0, help="Of every resampling.")] = 0
-    correct: Annotated[str, typer.Option(help="none, bonferroni, holm, bh, by.")] = (
-        "holm"
-    )
+    seed: Annotated[int, typer.Option(min=0, help="The seed of every resampling.")] = 0
+    correct: Annotated[
+        str, typer.Option(help="For many tests: none, bonferroni, holm, bh, by.")
+    ] = "holm"
     compare: Annotated[
         bool, typer.Option(help="Compare the scores with each other.")
     ] = True
@@ -131,7 +132,8 @@ class Meta(Rated):
         typer.Option(help="With --pairs: what a pair without a verdict counts as."),
     ] = "drop"
     format: Annotated[
-        Literal["text", "csv", "markdown", "jsonl"], typer.Option(help="Of the tables.")
+        Literal["text", "csv", "markdown", "jsonl"],
+        typer.Option(help="The form of the tables."),
     ] = "text"
     output: Annotated[
         str, option("--output", "-o", help="Write here instead of the terminal.")
@@ -181,7 +183,7 @@ def correlations(options: Meta) -> None:
     if options.labels:
         return _agreement(options, data, scores)
     result = rated_files.correlate(data, scores, settings, options.by)
-    _put(as_text(result, options.format), options.output)
+    _put(as_text(result, options.format), options)
     shown = [name.removeprefix(OTHER) for name in scores]
     if _report_missing(result.correlations, shown):
         raise typer.Exit(SOME_MISSING)
@@ -194,16 +196,18 @@ def _agreement(options: Meta, data: Rows, scores: Sequence[str]) -> None:
     texts = []
     for title, table in label_agreement.tables(data, scores).items():
         texts.append(_as_text(table, title, options.format))
-    _put("\n".join(texts), options.output)
+    _put("\n".join(texts), options)
 
 
-def _put(text: str, output: str) -> None:
-    """Print a text, or write it to a file and say so."""
+def _put(text: str, options: Meta) -> None:
+    """Print a text, or write it to a file, with what was taken for what beside it."""
     from nlgeval_lib import files
 
-    if output:
-        files.write_text(output, text)
-        typer.echo(f"written: {output}")
+    if options.output:
+        files.write_text(options.output, text)
+        plans = json.dumps(options.plans, ensure_ascii=False, indent=1) + "\n"
+        files.write_text(f"{options.output}.columns.json", plans)
+        typer.echo(f"written: {options.output}")
     else:
         typer.echo(text, nl=False)
 
@@ -255,7 +259,7 @@ def _judges_of_pairs(options: Meta) -> None:
     table = pair_judges.of_file(data, scores, options.unread, options.seed)
     result = rated_files.Result(table, pd.DataFrame())
     text = as_text(result, options.format, "Verdicts against preferences")
-    _put(text, options.output)
+    _put(text, options)
 
 
 def _report_missing(table: pd.DataFrame, scores: Sequence[str]) -> int:

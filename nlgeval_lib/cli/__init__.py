@@ -27,16 +27,8 @@ from nlgeval_lib.names import STOPPED, extra
 
 # Commands of the reproduction, which say so where it is not here.
 OF_THE_REPOSITORY = (
-    "run",
-    "sweep",
-    "check",
-    "verify",
-    "scoreboard",
-    "report",
-    "new-ablation",
-    "completions",
-    "finetune",
-    "build",
+    *("run", "sweep", "check", "verify", "scoreboard", "report", "new-ablation"),
+    *("completions", "finetune", "build"),
 )
 
 
@@ -70,10 +62,7 @@ def _show_version(asked: bool) -> None:
 
 
 _VERSION = option(
-    "--version",
-    help="Show the version and exit.",
-    is_eager=True,
-    callback=_show_version,
+    "--version", help="Print the version.", is_eager=True, callback=_show_version
 )
 
 

@@ -42,71 +42,62 @@ app = typer.Typer(
 option = functools.partial(typer.Option, show_default=False)
 Several = list[str] | None
 StoreFolder = Annotated[
-    str, option("--store", help="The completions' folder.  [.nlgeval/completions]")
+    str, option("--store", help="The folder of completions.  [.nlgeval/completions]")
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", "-n", help="Say what would be done; do nothing.")
 ]
-Delimiter = Annotated[str, option("--delimiter", help="What separates fields of CSV.")]
+Delimiter = Annotated[str, option(help="What separates the fields of a CSV file.")]
 Settings = Annotated[
     Several,
     option(
         "--set", "-s", metavar="NAME=VALUE", help="A setting by its name (repeatable)."
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 
 class Reading:
     """How a file's rows are read, and what is taken for what."""
 
     delimiter: Delimiter = ""
-    no_quotes: Annotated[
-        bool, typer.Option("--no-quotes", help="In CSV and TSV quotes are letters.")
-    ] = False
-    decimal: Annotated[
-        str, option(help="What stands before decimals, where it is a comma.")
-    ] = "."
-    log: Annotated[
-        str,
-        option(
-            "--from",
-            metavar="TOOL",
-            help="The tool whose log it is, or the path of the list of rows in JSON.",
-        ),
-    ] = ""
-    map: Annotated[
-        Several,
-        option(
-            metavar="OURS=THEIRS",
-            help="A column by your name for it, or a path, doc.answer (repeatable).",
-        ),
-    ] = None
-    fill: Annotated[
-        Several,
-        option(
-            metavar="COLUMN=TEXT",
-            help="A text for all rows; @FILE reads it (repeatable).",
-        ),
-    ] = None
-    without: Annotated[
-        Several, option(help="A column, or a pattern, to leave out (repeatable).")
-    ] = None
-    values: Annotated[
-        Several,
-        option(
-            metavar="WORDS",
-            help="What words stand for: 'no=0,yes=1', 'bad<fair<good', 'N/5', 'N%' "
-            "(repeatable).",
-        ),
-    ] = None
-    missing_values: Annotated[
-        str,
-        option(
-            metavar="VALUES",
-            help="Ratings and scores that stand for none, by comma, such as 99,-1.",
-        ),
-    ] = ""
+    no_quotes: bool = typer.Option(
+        False, "--no-quotes", help="Read quotes in CSV and TSV as letters."
+    )
+    decimal: str = option(".", help="The mark before decimals: a point, or a comma.")
+    log: str = option(
+        "",
+        "--from",
+        metavar="TOOL",
+        help="The tool whose log it is, or the path of the list of rows in JSON.",
+    )
+    map: Several = option(
+        None,
+        metavar="OURS=THEIRS",
+        help="A column by your name for it, or a path, doc.answer (repeatable).",
+    )
+    fill: Several = option(
+        None,
+        metavar="COLUMN=TEXT",
+        help="A text for all rows; @FILE reads it (repeatable).",
+    )
+    without: Several = option(
+        None, help="A column, or a pattern, to leave out (repeatable)."
+    )
+    values: Several = option(
+        None,
+        metavar="WORDS",
+        help="What words stand for: 'no=0,yes=1', 'bad<fair<good', 'N/5', 'N%' "
+        "(repeatable).",
+    )
+    missing_values: str = option(
+        "",
+        metavar="VALUES",
+        help="Ratings and scores that stand for none, by comma, such as 99,-1.",
+    )
+
+    def __init__(self) -> None:
+        self.plans: dict[str, Any] = {}  # file -> what was taken for what in it
 
     def read(
         self,
@@ -140,6 +131,7 @@ class Reading:
             Dialect(not self.no_quotes, self.decimal, self.log),
         )
         note(rows.told())
+        self.plans[Path(rows.name).name] = rows.plan.recorded()
         return rows
 
 
@@ -153,16 +145,15 @@ class Asking:
     on = ""
     replicas = 1
     shard = ""
-    engine: Annotated[str, option(help="openai, vllm, transformers or replay.")] = ""
-    model: Annotated[
-        str, option("--model", "-m", help="The engine's model, or the metric's own.")
-    ] = ""
-    base_url: Annotated[str, option(help="The server's address, to and with /v1.")] = ""
-    revision: Annotated[str, option(help="The model's revision.")] = ""
-    engine_set: Annotated[
-        Several,
-        option(metavar="NAME=VALUE", help="An option of the engine (repeatable)."),
-    ] = None
+    engine: str = option("", help="Who asks: openai, vllm, transformers or replay.")
+    model: str = option(
+        "", "--model", "-m", help="The model of the engine or the metric."
+    )
+    base_url: str = option("", help="The server's address, to and with /v1.")
+    revision: str = option("", help="The revision of the model.")
+    engine_set: Several = option(
+        None, metavar="NAME=VALUE", help="An option of the engine (repeatable)."
+    )
     store: StoreFolder = ""
     quiet: Quiet = False
 
@@ -179,19 +170,14 @@ class Asking:
                 "--replicas is for --on ray; vLLM alone takes "
                 "--engine-set tensor_parallel_size=N"
             )
+        names = ("engine", "model", "revision", "base_url", "store", "tokenizer", "on")
         return EngineChoice(
-            engine=self.engine,
-            model=self.model,
-            revision=self.revision,
-            base_url=self.base_url,
             settings=self.engine_set or (),
-            store=self.store,
-            tokenizer=self.tokenizer,
             planning=self.dry_run,
             ask_again=self.ask_again or "",
-            on=self.on,
             replicas=self.replicas,
             shard=shard_of(self.shard),
+            **{name: getattr(self, name) for name in names},
         )
 
 
@@ -199,19 +185,16 @@ class Planning(Asking):
     """Who is asked, and what a dry run is to say."""
 
     dry_run: DryRun = False
-    rate: Annotated[
-        float | None, option(min=1, help="Dry run: new tokens a second, for the time.")
-    ] = None
-    price: Annotated[
-        str,
-        option(
-            metavar="IN,OUT", help="Dry run: price of a million prompt and new tokens."
-        ),
-    ] = ""
-    new_tokens: Annotated[
-        float | None, option(min=1, help="Dry run: expected length of a completion.")
-    ] = None
-    tokenizer: Annotated[str, option(help="Dry run: a tokenizer to count with.")] = ""
+    rate: float | None = option(
+        None, min=1, help="Dry run: new tokens a second, for the time."
+    )
+    price: str = option(
+        "", metavar="IN,OUT", help="Dry run: price of a million prompt and new tokens."
+    )
+    new_tokens: float | None = option(
+        None, min=1, help="Dry run: expected length of a completion."
+    )
+    tokenizer: str = option("", help="Dry run: a tokenizer to count with.")
 
     def plan(
         self, subject: str, stages: Sequence[Stage], engine: Any, store: Any
@@ -232,52 +215,44 @@ class Planning(Asking):
 class Scoring(Reading, Planning):
     """An evaluator and the rows."""
 
-    evaluator: Annotated[
-        str, option("--evaluator", "-e", help="Its name; see `nlgeval score --list`.")
-    ] = ""
-    input: Annotated[
-        str,
-        option("--input", "-i", help="JSONL, JSON, CSV, TSV or parquet; - is stdin."),
-    ] = ""
-    data: Annotated[
-        str, option(help="In place of a file: a data set (`nlgeval data`).")
-    ] = ""
-    format: Annotated[
-        str, option(help="The input's format, where its name does not say.")
-    ] = ""
-    rubric: Annotated[
-        str, option(help="A rubric for all rows: TOML, JSON or YAML (prometheus).")
-    ] = ""
+    evaluator: str = option(
+        "", "--evaluator", "-e", help="The evaluator; `nlgeval score --list` has all."
+    )
+    input: str = option(
+        "",
+        "--input",
+        "-i",
+        help="The file: JSONL, JSON, CSV, TSV, parquet; - is stdin.",
+    )
+    data: str = option("", help="In place of a file: a data set (`nlgeval data`).")
+    format: str = option("", help="The input's format, where its name does not say.")
+    rubric: str = option(
+        "", help="A rubric for all rows: TOML, JSON or YAML (prometheus)."
+    )
     set: Settings = None
-    ask_again: Annotated[
-        Literal["empty", "failed", "unparsed"] | None,
-        option(
-            help="Ask again for what is stored without text, what failed, what gives "
-            "no score."
-        ),
-    ] = None  # type: ignore[assignment]
-    on: Annotated[
-        str,
-        option(metavar="ray[=ADDRESS]", help="Replicas here, or on the cluster there."),
-    ] = ""
-    replicas: Annotated[
-        int, option(min=1, help="With --on: how many times the model is loaded.")
-    ] = 1
-    load: Annotated[str, option(help="A fitted evaluator's file (hdeval).")] = ""
-    skip_incomplete: Annotated[
-        bool,
-        typer.Option(
-            "--skip-incomplete",
-            help="Leave rows that lack a needed text without a score.",
-        ),
-    ] = False
-    limit: Annotated[
-        int | None, option(min=1, help="Only the first rows, for a trial.")
-    ] = None
-    plugin: Annotated[
-        Several,
-        option(help="A Python file with evaluators; its code is run (repeatable)."),
-    ] = None
+    ask_again: Literal["empty", "failed", "unparsed"] | None = option(
+        None,
+        help="Ask again for what is stored without text, what failed, what gives "
+        "no score.",
+    )  # type: ignore[assignment]
+    on: str = option(
+        "",
+        metavar="ray[=ADDRESS]",
+        help="Run replicas on the GPUs here, or of a cluster.",
+    )
+    replicas: int = option(
+        1, min=1, help="With --on: how many times the model is loaded."
+    )
+    load: str = option("", help="The file of a fitted evaluator (hdeval).")
+    skip_incomplete: bool = typer.Option(
+        False,
+        "--skip-incomplete",
+        help="Leave rows that lack a needed text without a score.",
+    )
+    limit: int | None = option(None, min=1, help="Only the first rows, for a trial.")
+    plugin: Several = option(
+        None, help="A Python file with evaluators; its code is run (repeatable)."
+    )
 
     def plugins(self) -> None:
         """Run the plugins' files."""
@@ -343,7 +318,15 @@ def command(
 
     def add(function: Callable[[Any], None]) -> Callable[[Any], None]:
         settings = get_type_hints(function)["options"]
-        parameters = _parameters(settings)
+        types = get_type_hints(settings, include_extras=True)
+        of_asking = get_type_hints(Planning)
+        parameters = []
+        for field in sorted(types, key=of_asking.__contains__):
+            default = getattr(settings, field, inspect.Parameter.empty)
+            kind = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(
+                inspect.Parameter(field, kind, default=default, annotation=types[field])
+            )
 
         def run_command(**values: Any) -> None:
             options = settings()
@@ -355,7 +338,6 @@ def command(
             finally:
                 os.umask(umask)
 
-        types = {parameter.name: parameter.annotation for parameter in parameters}
         signature = inspect.Signature(parameters)
         run_command.__signature__ = signature  # type: ignore[attr-defined]
         run_command.__annotations__ = types
@@ -366,26 +348,6 @@ def command(
         return function
 
     return add
-
-
-def _parameters(settings: type) -> list[inspect.Parameter]:
-    """The fields of a class of options, as parameters that are given by name."""
-    types = get_type_hints(settings, include_extras=True)
-    # those of `Planning` and its bases, which say who is asked, come last
-    classes = sorted(
-        reversed(settings.__mro__), key=lambda base: issubclass(Planning, base)
-    )
-    parameters = []
-    for base in classes:
-        for name in vars(base).get("__annotations__", {}):
-            parameter = inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=getattr(settings, name, inspect.Parameter.empty),
-                annotation=types[name],
-            )
-            parameters.append(parameter)
-    return parameters
 
 
 def summary(documented: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from nlgeval_lib.cli._options import Several, app
+from nlgeval_lib.cli._options import Several, app, option
 
 # the files of a new folder, and what they are called in the folder `first`
 FIRST = {
@@ -56,9 +56,7 @@ def data(
     names: Annotated[
         Several, typer.Argument(help="Data sets; none: all.", show_default=False)
     ] = None,
-    fetch: Annotated[
-        bool, typer.Option("--fetch", help="Get and verify the files.")
-    ] = False,
+    fetch: Annotated[bool, option("--fetch", help="Get and verify files.")] = False,
     optional: Annotated[
         bool,
         typer.Option("--optional", help="With --fetch: also what is left out by size."),
@@ -81,13 +79,14 @@ def data(
     from nlgeval_lib import datasets
     from nlgeval_lib.tables import show
 
-    if fetch and describe:
-        raise ValueError("choose --fetch or --describe")
-    left_out = _left_out()
+    entries = datasets.registry.entries()
+    left_out = [path for path, entry in entries.items() if entry.optional]
     chosen = list(names or datasets.groups())
     for name in chosen:
         if name not in left_out:
             datasets.files(name)  # raises for an unknown one
+    if fetch and describe:
+        raise ValueError("choose --fetch or --describe")
     if optional and not fetch:
         raise ValueError("--optional goes with --fetch")
     if optional and not names:
@@ -102,17 +101,6 @@ def data(
         datasets.fetch.all(chosen, typer.echo, optional=optional or bool(names))
         return
     _list_presence([name for name in chosen if name not in left_out])
-
-
-def _left_out() -> list[str]:
-    """The files that `--fetch` leaves out by their size.
-
-    Raises: where the package is installed without the repository.
-    """
-    from nlgeval_lib import datasets
-
-    entries = datasets.registry.entries()
-    return [path for path, entry in entries.items() if entry.optional]
 
 
 def _list_presence(names: list[str]) -> None:

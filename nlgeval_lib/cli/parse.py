@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -25,41 +25,33 @@ if TYPE_CHECKING:
 class Parse:
     """The options of `parse`."""
 
-    file: Annotated[
-        str, typer.Argument(help="JSONL, JSON, CSV, TSV, parquet, or .txt.")
-    ] = "-"
-    parser: Annotated[
-        str, option("--parser", "-p", help="Its name; --list has all.")
-    ] = ""
-    low: Annotated[str, option(help="The scale's lowest score.")] = ""
-    high: Annotated[str, option(help="The scale's highest score.")] = ""
-    label: Annotated[str, option(help="The name of the score to read.")] = ""
+    file: str = typer.Argument(
+        "-", help="The file: JSONL, JSON, CSV, TSV, parquet, .txt."
+    )
+    parser: str = option("", "--parser", "-p", help="The parser; --list has all.")
+    low: str = option("", help="The scale's lowest score.")
+    high: str = option("", help="The scale's highest score.")
+    label: str = option("", help="The name of the score to read.")
     set: Settings = None
-    column: Annotated[
-        str, option(help="Where the texts are.  [text, completion, ...]")
-    ] = ""
-    format: Annotated[
-        str, option(help="jsonl, json, csv, tsv, parquet, text, lines.")
-    ] = ""
+    column: str = option("", help="The column of the texts.  [text, completion, ...]")
+    format: str = option(
+        "", help="The format: jsonl, json, csv, tsv, parquet, text, lines."
+    )
     delimiter: Delimiter = ""
-    store: Annotated[str, option(help="In place of a file: a store.")] = ""
-    model: Annotated[str, option(help="Of the store, only this model.")] = ""
-    output: Annotated[
-        str, option("--output", "-o", help="Every reading: CSV, TSV, JSONL, parquet.")
-    ] = ""
-    examples: Annotated[
-        int, typer.Option(min=0, help="Texts to show for each rule.")
-    ] = 0
-    trace: Annotated[
-        bool,
-        typer.Option(
-            "--trace",
-            help="How ratings are read: each number, its cue, what takes it back.",
-        ),
-    ] = False
-    list_all: Annotated[
-        bool, typer.Option("--list", help="List the parsers and their options.")
-    ] = False
+    store: str = option("", help="Read a store in place of a file.")
+    model: str = option("", help="With --store: only the texts of this model.")
+    output: str = option(
+        "", "--output", "-o", help="Write every reading: CSV, TSV, JSONL, parquet."
+    )
+    examples: int = typer.Option(0, min=0, help="How many texts to show for each rule.")
+    trace: bool = typer.Option(
+        False,
+        "--trace",
+        help="How ratings are read: each number, its cue, what takes it back.",
+    )
+    list_all: bool = typer.Option(
+        False, "--list", help="List the parsers and their options."
+    )
 
 
 @command("parse")
@@ -91,14 +83,14 @@ def parse(options: Parse) -> None:
         raise ValueError("give either a file or --store")
     if options.model and not options.store:
         raise ValueError("--model chooses in a store: give --store")
-    settings = []
-    for name in ("low", "high", "label"):
+    settings = [*(options.set or ())]
+    for name in ("label", "high", "low"):
         if getattr(options, name):
-            settings.append(f"{name}={getattr(options, name)}")
-    parser = parsing.parser(options.parser, [*settings, *(options.set or ())])
+            settings.insert(0, f"{name}={getattr(options, name)}")
+    parser = parsing.parser(options.parser, settings)
     texts, column = _texts(options)
     if options.trace:
-        _trace(options, texts.given[column], parser)
+        _trace(options.parser, texts.given[column], parser)
         return
     readings = parsing.readings(texts, column, parser)
     _print_readings(readings)
@@ -129,10 +121,9 @@ def _texts(options: Parse) -> tuple[Any, str]:
     texts, column = parsing.texts(
         options.file, options.format, options.column, options.delimiter
     )
-    is_plain_text = not options.format and not texts.sha256
     lines = str(texts.given[column].iloc[0]).splitlines()
     count = sum(bool(line.strip()) for line in lines)
-    if is_plain_text and count > 1:
+    if count > 1 and not options.format and not texts.sha256:  # one plain text
         note(
             f"{texts.name} is one text, as an answer may have {count} lines; "
             "--format lines reads each alone"
@@ -140,11 +131,11 @@ def _texts(options: Parse) -> tuple[Any, str]:
     return texts, column
 
 
-def _trace(options: Parse, texts: Iterable[str], parser: Any) -> None:
+def _trace(name: str, texts: Iterable[str], parser: Any) -> None:
     """Print how the parser `rating` reads each text."""
     from nlgeval_lib import parsers
 
-    if options.parser != "rating":
+    if name != "rating":
         raise ValueError("--trace tells how parser rating reads; give --parser rating")
     for text in texts:
         typer.echo("\n".join(parsers.trace(text, **parser.keywords)) + "\n")

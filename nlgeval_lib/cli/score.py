@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -28,40 +27,31 @@ if TYPE_CHECKING:
 class Score(Scoring):
     """The options of `score`."""
 
-    output: Annotated[
-        str, option("--output", "-o", help="CSV, TSV, JSONL or parquet, by its name.")
-    ] = ""
-    column: Annotated[
-        str, typer.Option(help="What the score is called in the output.")
-    ] = "value"
-    spreadsheet_safe: Annotated[
-        bool,
-        option(
-            help="In CSV and TSV, put an apostrophe before a text that a spreadsheet "
-            "would run as a formula."
-        ),
-    ] = False
-    only_scores: Annotated[
-        bool, typer.Option("--only-scores", help="Leave the texts out of the output.")
-    ] = False
-    max_missing: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of rows that may have no score.")
-    ] = 0.05
-    raw: Annotated[str, option(help="Raw completions as JSONL.")] = ""
-    fit: Annotated[
-        str, option(help="Rated rows to fit the evaluator on first (hdeval).")
-    ] = ""
-    cross_fit: Annotated[
-        int | None,
-        option(min=2, help="Fit on the other folds, by input, in place of --fit."),
-    ] = None
-    save: Annotated[str, option(help="Keep the fitted evaluator here.")] = ""
-    list_all: Annotated[bool, typer.Option("--list", help="List the evaluators.")] = (
-        False
+    output: str = option(
+        "", "--output", "-o", help="The file to write: CSV, TSV, JSONL or parquet."
     )
-    options: Annotated[
-        bool, typer.Option("--options", help="List the evaluator's options.")
-    ] = False
+    column: str = typer.Option("value", help="What the score is called in the output.")
+    spreadsheet_safe: bool = option(
+        False,
+        help="In CSV and TSV, put an apostrophe before a text that a spreadsheet "
+        "would run as a formula.",
+    )
+    only_scores: bool = typer.Option(
+        False, "--only-scores", help="Leave the texts out of the output."
+    )
+    max_missing: float = typer.Option(
+        0.05, min=0, max=1, help="Share of rows that may have no score."
+    )
+    raw: str = option("", help="Write raw completions here, as JSONL.")
+    fit: str = option("", help="Rated rows to fit the evaluator on first (hdeval).")
+    cross_fit: int | None = option(
+        None, min=2, help="Fit on the other folds, by input, in place of --fit."
+    )
+    save: str = option("", help="Keep the fitted evaluator here.")
+    list_all: bool = typer.Option(False, "--list", help="List the evaluators.")
+    options: bool = typer.Option(
+        False, "--options", help="List the evaluator's options."
+    )
 
 
 @command("score")
@@ -93,14 +83,8 @@ def score(options: Score) -> None:
     then, and NAME.unscored is written beside it.
     """
     options.plugins()
-    if options.list_all:
-        _list_evaluators()
-        return
-    if not options.evaluator:
-        raise ValueError("which evaluator? Give --evaluator, or --list")
-    if options.options:
-        _list_options(options.evaluator)
-        return
+    if options.list_all or options.options:
+        return _print_list(options)
     _check_paths(options)
     data = options.rows()
     _check_columns(options, data)
@@ -108,51 +92,64 @@ def score(options: Score) -> None:
     if options.dry_run:
         options.plan_job(job)
         return
-    _check_fitting(options, job)
+    _check_job(options, job)
     note(job.remarks)
     tally, place = _write_scores(options, job, data)
     failures(job.run)
-    _print_outcome(options, job.summary(tally), place)
-    raise typer.Exit(_exit_code(options, job, tally))
-
-
-def _exit_code(options: Score, job: Job, tally: Tally) -> int:
-    """1 where a completion failed, or too many rows have no score; else 0."""
+    typer.echo("\n".join([*job.summary(tally), f"written: {place}"]), nl=False)
+    unchanged = f"; {options.output} is as it was, as no row was scored"
+    typer.echo(unchanged if place != options.output else "")
     statuses = tally.statuses
     failed = job.run.failures or statuses["failed"] or statuses["unavailable"]
     too_few = 1 - tally.ok / tally.rows > options.max_missing
-    return 1 if failed or too_few else 0
+    raise typer.Exit(1 if failed or too_few else 0)
 
 
-def _print_outcome(options: Score, lines: Iterable[str], place: str) -> None:
-    """Print the summary of a job, and where its scores are."""
-    for line in lines:
-        typer.echo(line)
-    outcome = f"written: {place}"
-    if place != options.output:
-        outcome += f"; {options.output} is as it was, as no row was scored"
-    typer.echo(outcome)
+def _check_columns(options: Score, data: Parts) -> None:
+    """Raise a ValueError where the scores would overwrite a column."""
+    from nlgeval_lib.scoring import score_files
+
+    for name in score_files.score_columns(options.column):
+        if options.output and name in data.columns:
+            raise ValueError(
+                f"{data.name} has a column {name!r} already, which the scores have "
+                "too; give them a name: --column NAME"
+            )
 
 
-def _list_evaluators() -> None:
-    """Print every evaluator, and whether it asks a model."""
-    from nlgeval_lib import evaluators
-    from nlgeval_lib.scoring import named
+def _check_job(options: Score, job: Job) -> None:
+    """Raise a ValueError where options of fitting and keeping do not go together."""
+    if options.cross_fit and (options.fit or options.load or options.save):
+        raise ValueError(
+            "--cross-fit fits an evaluator for each fold; leave out --fit, --load and "
+            "--save"
+        )
+    if options.save and not hasattr(job.evaluator, "save"):
+        raise ValueError(
+            f"{job.name} is not fitted, there is nothing to keep; leave --save out"
+        )
 
-    for name in evaluators.names():
-        kind = "asks a model" if named.asks(name) else "no model asked"
-        typer.echo(f"{name:22} {kind:16} {summary(evaluators.get(name))}")
 
-
-def _list_options(evaluator: str) -> None:
-    """Print the settings of an evaluator."""
+def _print_list(options: Score) -> None:
+    """Print every evaluator, and whether it asks a model; or the settings of one."""
     import pandas as pd
 
     from nlgeval_lib import evaluators
-    from nlgeval_lib.scoring import settings
+    from nlgeval_lib.scoring import named, settings
 
-    rows = settings.described(evaluators.get(evaluator))
+    if options.list_all:
+        for name in evaluators.names():
+            kind = "asks a model" if named.asks(name) else "no model asked"
+            typer.echo(f"{name:22} {kind:16} {summary(evaluators.get(name))}")
+        return
+    _check_evaluator(options)
+    rows = settings.described(evaluators.get(options.evaluator))
     echo([pd.DataFrame(rows, columns=["option", "takes", "default"])])
+
+
+def _check_evaluator(options: Score) -> None:
+    if not options.evaluator:
+        raise ValueError("which evaluator? Give --evaluator, or --list")
 
 
 def _check_paths(options: Score) -> None:
@@ -162,6 +159,7 @@ def _check_paths(options: Score) -> None:
     """
     from nlgeval_lib.scoring import score_files
 
+    _check_evaluator(options)
     if not options.output and not options.dry_run:
         raise ValueError(
             "where to? Give --output, a file ending in .csv, .tsv, .jsonl or .parquet"
@@ -180,37 +178,6 @@ def _check_paths(options: Score) -> None:
             score_files.check_output(path, *inputs, options.output, why=" of this run")
 
 
-def _check_columns(options: Score, data: Parts) -> None:
-    """Pass where the rows have no column that the scores would overwrite.
-
-    Raises: ValueError.
-    """
-    from nlgeval_lib.scoring import score_files
-
-    for name in score_files.score_columns(options.column):
-        if options.output and name in data.columns:
-            raise ValueError(
-                f"{data.name} has a column {name!r} already, which the scores have "
-                "too; give them a name: --column NAME"
-            )
-
-
-def _check_fitting(options: Score, job: Job) -> None:
-    """Pass where the options of fitting and keeping go together.
-
-    Raises: ValueError.
-    """
-    if options.cross_fit and (options.fit or options.load or options.save):
-        raise ValueError(
-            "--cross-fit fits an evaluator for each fold; leave out --fit, --load and "
-            "--save"
-        )
-    if options.save and not hasattr(job.evaluator, "save"):
-        raise ValueError(
-            f"{job.name} is not fitted, there is nothing to keep; leave --save out"
-        )
-
-
 def _write_scores(options: Score, job: Job, data: Parts) -> tuple[Tally, str]:
     """Score the rows and write every file; the counts, and where the scores are.
 
@@ -224,13 +191,12 @@ def _write_scores(options: Score, job: Job, data: Parts) -> tuple[Tally, str]:
     tally = Tally()
     if options.fit:
         job.fit(options.rows(options.fit), bar)
-    key = "" if options.cross_fit else job.key()
     file = score_files.ScoreFile(
         options.output,
-        options.column,
-        options.only_scores,
-        key,
-        options.spreadsheet_safe,
+        column=options.column,
+        only_scores=options.only_scores,
+        key="" if options.cross_fit else job.key(),
+        inert=options.spreadsheet_safe,
     )
     with contextlib.ExitStack() as stack:
         stack.enter_context(file)

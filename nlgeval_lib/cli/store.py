@@ -1,4 +1,4 @@
-"""`nlgeval store`: look after the completions that are completions."""
+"""`nlgeval store`: look after the completions that are stored."""
 
 from __future__ import annotations
 
@@ -84,8 +84,10 @@ def merge(
 
 @group.command()
 def forget(
-    model: Annotated[str, typer.Option("--model", "-m", help="Whose completions.")],
-    revision: Annotated[str, option(help="Only of this revision.")] = "",
+    model: Annotated[
+        str, typer.Option("--model", "-m", help="The model that made them.")
+    ],
+    revision: Annotated[str, option(help="Only those of this revision.")] = "",
     store: StoreFolder = "",
 ) -> None:
     """Remove a model's completions, so that they are asked again."""

@@ -122,8 +122,6 @@ def ask(
     name: whose stages these are, for the progress.
     engine: that answers what is not stored.
     store: of the completions; None asks for all anew.
-    bar: shows the progress.
-    run: the counts are added to it.
     reads: gives the function that says whether a completion of a stage can be read;
     None for a stage whose completions are not read so.
     Returns: what the generator returns.
@@ -137,9 +135,8 @@ def ask(
             return []
         bar.start(f"{name} {stage.name}", reads(stage))
         if store is not None and run.ask_again in ("empty", "unparsed"):
-            run.counts["asked_again"] += _throw_away(
-                store, stage, engine, run.ask_again, bar.reads
-            )
+            useful = _has_text if run.ask_again == "empty" else bar.reads
+            run.counts["asked_again"] += _throw_away(store, stage, engine, useful)
         answers = _answers(stage, engine, store, bar, run)
         run.note(answers)
         if run.raw is not None:
@@ -179,32 +176,23 @@ def _answers(
         run.seconds += progress.seconds
 
 
-def _throw_away(
-    store: Store,
-    stage: Stage,
-    engine: Engine,
-    ask_again: str,
-    reads: Reads | None,
-) -> int:
-    """Remove the stored completions of a stage that are to be asked again, by other
-    seeds; how many there were.
+def _has_text(completion: Completion) -> bool:
+    return bool(completion.text.strip())
 
-    ask_again: "empty" or "unparsed"; what is unparsed, `reads` says: without it nothing
-    is removed.
+
+def _throw_away(
+    store: Store, stage: Stage, engine: Engine, useful: Reads | None
+) -> int:
+    """Remove the stored completions of a stage that are not useful, so that they are
+    asked again by other seeds; how many there were.
     """
-    if ask_again == "unparsed" and reads is None:
+    if useful is None:  # nothing says which can be read
         return 0
     keys = []
     for request in stage.requests:
         keys += request.keys(engine, stage.sampling)
-    useless = []
-    for completion in store.get_many(keys).values():
-        if ask_again == "unparsed" and reads is not None:
-            useful = reads(completion)
-        else:
-            useful = bool(completion.text.strip())
-        if not useful:
-            useless.append(completion.key)
+    completions = store.get_many(keys).values()
+    useless = [completion.key for completion in completions if not useful(completion)]
     return store.throw_away(useless)
 
 
@@ -248,10 +236,8 @@ class Gentle:
         return getattr(self._engine, name)
 
     def __enter__(self) -> Any:
-        """Take over the signals that would raise a KeyboardInterrupt anywhere.
-
-        Only the main thread may; a signal with a handler of somebody else's is left
-        alone.
+        """Take over the signals that would raise a KeyboardInterrupt anywhere, and have
+        no handler of somebody else's; only the main thread may.
         """
         self._handled = []
         if threading.current_thread() is threading.main_thread():
@@ -269,10 +255,8 @@ class Gentle:
             raise KeyboardInterrupt
 
     def hear(self, *_: Any) -> None:
-        """The handler of the signals.
-
-        Raises: KeyboardInterrupt at once at the second signal, and where an engine that
-        cannot be stopped is being waited for.
+        """The handler of the signals: raises a KeyboardInterrupt at the second signal,
+        and where an engine that cannot be stopped is being waited for.
         """
         again = self.pending
         self.pending = True
@@ -283,11 +267,7 @@ class Gentle:
     def generate(
         self, asks: Sequence[Ask], sampling: Sampling
     ) -> Iterator[list[Completion]]:
-        """The engine's batches, until they end or the run is stopped.
-
-        asks, sampling: as the engine has them.
-        Raises: KeyboardInterrupt where a signal came and the engine cannot be stopped.
-        """
+        """The engine's batches, until they end or the run is stopped."""
         batches: Any = self._engine.generate(asks, sampling)
         with contextlib.closing(batches):
             while True:
@@ -356,19 +336,9 @@ class ProgressBar:
         self._finished = Progress(total=0, stored=0)
         self._sum = self._finished
 
-    def part(
-        self,
-        name: str,
-        start: int,
-        total: int,
-        rows: int,
-    ) -> None:
-        """Begin a new part of the rows. Nothing is printed where all rows are one part.
-
-        name: of the evaluator, for the line.
-        start: how many rows came before.
-        total: how many there are.
-        rows: how many this part has.
+    def part(self, name: str, start: int, total: int, rows: int) -> None:
+        """Begin a new part of `rows` rows of an evaluator, before which `start` of the
+        `total` came. Nothing is printed where all rows are one part.
         """
         self._rows = ""
         if rows < total:
@@ -382,9 +352,8 @@ class ProgressBar:
             self._print(f"{name}: {start:,} of {total:,} rows, {remaining} left")
 
     def start(self, name: str, reads: Reads | None = None) -> None:
-        """Begin a new stage.
+        """Begin a new stage of this name.
 
-        name: of the evaluator and the stage.
         reads: says whether a completion can be read; None where no share of parsed ones
         is shown.
         """
@@ -401,10 +370,9 @@ class ProgressBar:
         self._next = -math.inf  # when the next line is due, where none is drawn
 
     def report(self, progress: Progress, batch: Sequence[Completion] = ()) -> None:
-        """Take in a batch and show the progress.
+        """Take in a batch of a stage and show the progress.
 
         `engines.complete` calls this at its start and after each batch.
-        progress: of the stage. batch: the completions that came now.
         """
         if self._plan is not None:
             progress = self._of_plan(progress, self._plan)
@@ -456,8 +424,7 @@ class ProgressBar:
     def _of_plan(self, progress: Progress, plan: int) -> Progress:
         """The progress of a whole plan: what its finished stages did and this one does.
 
-        plan: completions in all. How much its later stages ask is estimated: where more
-        came than was planned, that is the total.
+        How much later stages ask is estimated: where more came, that is the total.
         """
         sums = {}
         for name in _SUMMED:
@@ -485,9 +452,7 @@ class ProgressBar:
             self.close()
 
     def _print_at_intervals(self, progress: Progress) -> None:
-        """Print a line where one is due: at the start, and then not more often than
-        `_EVERY`.
-        """
+        """Print a line at the start, and then not more often than every `_EVERY`."""
         moment = time.monotonic()
         if self._next == -math.inf:
             self._next = moment + _FIRST
@@ -499,7 +464,6 @@ class ProgressBar:
             self._print(f"{self.name}: {self.line(progress)}")
 
     def _print(self, line: str) -> None:
-        """Print a line at once."""
         print(line, file=self.stream, flush=True)
 
 

@@ -58,8 +58,7 @@ _WHOLE = 2**53  # above it a float stands for several whole numbers
 def as_text(value: Any) -> str | None:
     """A text, or None where the cell is missing.
 
-    Raises: ValueError for another value, and for a text with half a character (a lone
-    surrogate), which no file could hold.
+    Raises: ValueError for another value, and for half a character (a lone surrogate).
     """
     if is_missing(value):
         return None
@@ -109,23 +108,20 @@ def listed(text: str) -> list[str] | None:
     text = text.strip()
     if not (text.startswith("[") and text.endswith("]")):
         return None
+    texts: list[Any] = []
     try:
         texts = json.loads(text)
-        is_list = bool(texts) and all(isinstance(value, str) for value in texts)
-        return texts if is_list else None
     except (ValueError, RecursionError):
-        pass
-    # Python would join texts without a comma between them, as numpy writes them.
-    texts = []
-    try:
-        inside = text[1:-1].replace("\n", " ")
-        for token in tokenize.generate_tokens(io.StringIO(inside).readline):
-            if token.type == tokenize.STRING:
-                texts.append(ast.literal_eval(token.string))
-            elif token.string.strip() not in ("", ","):
-                return None
-    except (SyntaxError, ValueError, tokenize.TokenError):
-        return None
+        # Python would join texts without a comma between them, as numpy writes them.
+        inside = io.StringIO(text[1:-1].replace("\n", " "))
+        try:
+            for token in tokenize.generate_tokens(inside.readline):
+                if token.type == tokenize.STRING:
+                    texts.append(ast.literal_eval(token.string))
+                elif token.string.strip() not in ("", ","):
+                    return None
+        except (SyntaxError, ValueError, tokenize.TokenError):
+            return None
     is_list = bool(texts) and all(isinstance(value, str) for value in texts)
     return texts if is_list else None
 
@@ -142,21 +138,18 @@ def words_for(
     Raises: InputError for another text.
     """
     words: list[tuple[re.Pattern[str], float | None]] = []
-    pairs: list[tuple[str, Any]]
     for text in texts:
+        pairs: list[tuple[str, Any]] = [("", "")]
         if "<" in text:
             pairs = [(word, n) for n, word in enumerate(text.split("<"), start=1)]
         elif "=" in text:
             cut = [part.rpartition("=") for part in text.split(",")]
             pairs = [(word, number) for word, _, number in cut]
         elif "N" in text:
-            form = (
-                re.escape(text).replace(r"\*", ".*").replace("N", r"([-+]?[\d.,]+)", 1)
-            )
+            form = re.escape(text).replace(r"\*", ".*")
+            form = form.replace("N", r"([-+]?[\d.,]+)", 1)
             words.append((re.compile(form), None))
             continue
-        else:
-            pairs = [("", "")]
         for word, number in pairs:
             value = _as_float(number)
             if not word.strip() or value is None:
@@ -238,12 +231,11 @@ def as_number(value: Any) -> float:
         >>> as_number(" 4.5 "), as_number("n/a")
         (4.5, nan)
     """
-    if is_missing(value):
+    word = str(value).strip().lower()
+    if is_missing(value) or (isinstance(value, str) and word in _NO_NUMBER):
         return math.nan
-    if isinstance(value, str) and value.strip().lower() in _NO_NUMBER:
-        return math.nan
-    if str(value).strip().lower() in ("true", "false"):
-        return float(str(value).strip().lower() == "true")
+    if word in ("true", "false"):
+        return float(word == "true")
     number = _as_float(value)
     if number is None:
         advice = ""
@@ -257,12 +249,12 @@ def as_number(value: Any) -> float:
         )
     if math.isinf(number):
         raise ValueError(f": {_shown(value)}; a finite number is needed, or nothing")
-    if abs(number) >= _WHOLE and not isinstance(value, float):
-        digits = str(value).strip().lstrip("+-")
-        if digits.isdigit() and int(digits) != _WHOLE:
-            raise ValueError(
-                f": {_shown(value)}, which a float cannot tell from its neighbours"
-            )
+    digits = word.lstrip("+-")
+    is_whole = digits.isdigit() and not isinstance(value, float)
+    if is_whole and int(digits) > _WHOLE:
+        raise ValueError(
+            f": {_shown(value)}, which a float cannot tell from its neighbours"
+        )
     return number
 
 

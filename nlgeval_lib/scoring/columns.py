@@ -14,6 +14,7 @@ from typing import Any
 
 from nlgeval_lib.names import meant, near, plain
 from nlgeval_lib.scoring.cells import InputError
+from nlgeval_lib.scoring.provenance import runs
 from nlgeval_lib.scoring.settings import pairs, text_or_file
 
 # our columns, by what their cells hold
@@ -88,16 +89,11 @@ class Plan:
 
     def only(self, choose: Callable[[str], bool]) -> Plan:
         """The plan with those of our columns that `choose` chooses."""
-
-        def chosen(by_column: Mapping[str, Any]) -> dict[str, Any]:
-            return {ours: by_column[ours] for ours in by_column if choose(ours)}
-
-        return replace(
-            self,
-            sources=chosen(self.sources),
-            filled=chosen(self.filled),
-            why=chosen(self.why),
-        )
+        chosen = {}
+        for name in ("sources", "filled", "why"):
+            by_column = getattr(self, name)
+            chosen[name] = {ours: by_column[ours] for ours in by_column if choose(ours)}
+        return replace(self, **chosen)
 
     def without(self, ours: str, why: str) -> Plan:
         """The plan with a column taken back; why: for the line that says it."""
@@ -191,20 +187,22 @@ def decided(
 ) -> Plan:
     """What is taken for what, by names alone.
 
-    name: of the file, for messages. columns: its own, in order.
-    earlier: the record beside a file of scores.
-    mapping, fill, without: as `rows.chosen_rows` has them.
-    named: columns that the user has another use for; no usual name takes them.
+    name, columns, earlier: of the file, the columns in order; the record beside it.
+    mapping, fill, without, named: as `rows.chosen_rows` has them.
     usual: whether usual names are looked for.
     Raises: InputError for names that do not fit.
     """
-    excluded = _gone(name, columns, without)
+    excluded: set[str] = set()
+    for pattern in without:
+        excluded.update(matching := columns_like(pattern, columns))
+        if not matching:
+            raise InputError(f"--without {lacks(name, columns, pattern)}")
     sources = _mapped(name, columns, mapping)
     filled = _filled(sources, fill)
     why = dict.fromkeys((*sources, *filled), "said")
     mapped = {column for names in sources.values() for column in names}
-    for ours, column in _as_recorded(columns, earlier, {*sources, *filled}).items():
-        sources[ours] = column.split(" + ")
+    for ours, names in _as_recorded(columns, earlier, why).items():
+        sources[ours] = names
         why[ours] = "recorded"
     left_out = {}
     for column in columns:
@@ -213,15 +211,15 @@ def decided(
         ours = _ALIAS.get(column, column)
         if ours != column and (ours in columns or ours in why):
             ours = column
-        if is_fact(column) and column not in named:
+        is_left_out = is_fact(column) and column not in named
+        if is_left_out:
             left_out[column] = "a fact about a rater, no rating"
-            ours = OTHER + column
-        elif ours in sources or ours in filled:
+        if is_left_out or ours in sources or ours in filled:
             ours = OTHER + column
         sources[ours] = [column]
         why[ours] = "own name"
+    claimed = {*mapped, *excluded, *named}
     if usual:
-        claimed = {*mapped, *excluded, *named}
         for ours, column in _usual(columns, {*why}, claimed).items():
             sources[ours] = [column]
             why[ours] = "usual name"
@@ -229,15 +227,16 @@ def decided(
     return Plan(sources, filled, why, left_out)
 
 
-def _gone(name: str, columns: Sequence[str], without: Iterable[str]) -> set[str]:
-    """The columns that the user leaves out. Raises: InputError for one not there."""
-    excluded: set[str] = set()
-    for pattern in without:
-        matching = columns_like(pattern, columns)
-        if not matching:
-            raise InputError(f"--without {lacks(name, columns, pattern)}")
-        excluded.update(matching)
-    return excluded
+def _filled(mapped: Collection[str], fill: Iterable[str]) -> dict[str, str]:
+    """Our column, which is not mapped -> the one text that all rows have in it."""
+    filled: dict[str, str] = {}
+    for ours, text in pairs(fill, "fill", "column=text, such as aspect=coherence"):
+        ours = _ALIAS.get(ours, ours)
+        if ours in mapped or ours in filled:
+            setting = f"{ours}={text}"[:60]
+            raise InputError(f"fill {setting!r}: {ours} is mapped or filled already")
+        filled[ours] = text_or_file(text)
+    return filled
 
 
 def lacks(name: str, columns: Sequence[str], column: str) -> str:
@@ -259,56 +258,35 @@ def _mapped(
     for ours, column in pairs(mapping, "map", "ours=theirs, such as output=response"):
         ours = _ALIAS.get(ours, ours)
         matching = columns_like(column, columns)
-        problem = _why_unmapped(ours, column, matching, sources)
-        if not matching:
-            problem = problem or lacks(name, columns, column)
+        problem = ""
+        # A pattern on both sides gives each matching column a name of its own: its part
+        # that the star stands for, in the place of ours.
+        start, star, end = column.partition("*")
+        names = dict.fromkeys(matching, ours)
+        if "*" in ours and star:
+            for match in matching:
+                own_part = match.removeprefix(start).removesuffix(end)
+                names[match] = ours.replace("*", own_part, 1)
+        if ours in sources and ours != "references":
+            problem = (
+                f"{ours} is mapped twice; only references may have several columns"
+            )
+        elif not matching:
+            problem = lacks(name, columns, column)
+        elif "*" in ours and not star:
+            problem = f"a pattern on the left needs one on the right, such as {ours}"
+        elif len(matching) > 1 and "*" not in ours and ours not in _SEVERAL:
+            problem = f"{ours} is one column, and these match: {', '.join(matching)}"
+        for match, name_here in names.items():
+            is_other = name_here in columns and name_here != match
+            if "*" in ours and not problem and (name_here in sources or is_other):
+                problem = (
+                    f"{match} would be {name_here}, which another column is already"
+                )
+            sources.setdefault(name_here, []).append(match)
         if problem:
             raise InputError(f"map {f'{ours}={column}'!r}: {problem}")
-        if "*" not in ours:
-            sources.setdefault(ours, []).extend(matching)
-            continue
-        # A pattern on both sides gives each matching column a name of its own.
-        for theirs, expanded in _expanded(ours, column, matching).items():
-            if expanded in sources or (expanded in columns and expanded != theirs):
-                raise InputError(
-                    f"map {f'{ours}={column}'!r}: {theirs} would be {expanded}, which "
-                    "another column is already"
-                )
-            sources[expanded] = [theirs]
     return sources
-
-
-def _why_unmapped(
-    ours: str,
-    column: str,
-    matching: Sequence[str],
-    sources: Mapping[str, Sequence[str]],
-) -> str:
-    """Why `column`, or the columns that match it, cannot be ours; "" where they can.
-
-    sources: what is mapped already.
-    """
-    if ours in sources and ours != "references":
-        return f"{ours} is mapped twice; only references may have several columns"
-    if matching and "*" in ours and "*" not in column:
-        return f"a pattern on the left needs one on the right, such as {ours}"
-    if len(matching) > 1 and "*" not in ours and ours not in _SEVERAL:
-        return f"{ours} is one column, and these match: {', '.join(matching)}"
-    return ""
-
-
-def _expanded(ours: str, pattern: str, columns: Sequence[str]) -> dict[str, str]:
-    """The user's columns that match a pattern -> our name of each: the part that its
-    first star stands for, in the place of ours.
-
-    Of `rater_*=rating_*` the column rating_anna becomes rater_anna.
-    """
-    start, _, end = pattern.partition("*")
-    names = {}
-    for column in columns:
-        own_part = column.removeprefix(start).removesuffix(end)
-        names[column] = ours.replace("*", own_part, 1)
-    return names
 
 
 def columns_like(name: str, columns: Sequence[str]) -> list[str]:
@@ -327,57 +305,33 @@ def columns_like(name: str, columns: Sequence[str]) -> list[str]:
     return [column for column in columns if pattern.fullmatch(column)]
 
 
-def _filled(mapped: Collection[str], fill: Iterable[str]) -> dict[str, str]:
-    """Our column -> the one text that all rows have in it.
-
-    mapped: the columns that are there already. fill: as `chosen_rows` has it.
-    Raises: InputError where the column is there already.
-    """
-    filled: dict[str, str] = {}
-    for ours, text in pairs(fill, "fill", "column=text, such as aspect=coherence"):
-        ours = _ALIAS.get(ours, ours)
-        if ours in mapped or ours in filled:
-            setting = f"{ours}={text}"[:60]
-            raise InputError(f"fill {setting!r}: {ours} is mapped or filled already")
-        filled[ours] = text_or_file(text)
-    return filled
-
-
 def _as_recorded(
-    columns: Sequence[str], earlier: Mapping[str, Any], present: set[str]
-) -> dict[str, str]:
-    """Our column -> the user's, as the record beside a file of scores has it.
-
-    present: our columns that are mapped or filled; they are left out, as is a name that
-    the file has not.
+    columns: Sequence[str], earlier: Mapping[str, Any], present: Collection[str]
+) -> dict[str, list[str]]:
+    """Our column, which is not present -> the file's, as the record beside a file of
+    scores has it.
     """
     read_as = {}
-    for run in earlier.get("scores", {}).values():
-        recorded = run.get("columns") if isinstance(run, dict) else None
-        for ours, column in dict(recorded or {}).items():
-            if not isinstance(column, str):
+    for run in runs(earlier):
+        for ours, column in dict(run.get("columns") or {}).items():
+            if ours in (*present, column) or not isinstance(column, str):
                 continue
-            in_file = {*column.split(" + ")} <= {*columns}
-            if in_file and ours != column and ours not in present:
-                read_as[ours] = column
+            names = column.split(" + ")
+            if {*names} <= {*columns}:
+                read_as[ours] = names
     return read_as
 
 
 def _usual(
-    columns: Sequence[str],
-    present: set[str],
-    mapped: set[str],
+    columns: Sequence[str], present: set[str], claimed: set[str]
 ) -> dict[str, str]:
     """Our column -> the one of a file that usually has its name, for those of our
-    columns that are not present.
-
-    columns: of the file. present: our columns that are there. mapped: the file's that
-    are taken.
+    columns that are not present. claimed: the file's that are taken.
     """
     # plain name -> column; of several alike the first one counts
     free = {}
     for name in reversed(columns):
-        if name not in (*KNOWN, *_ALIAS, *mapped):
+        if name not in (*KNOWN, *_ALIAS, *claimed):
             free[plain(name)] = name
     usual = {}
     for ours in KNOWN:
@@ -395,16 +349,14 @@ def _usual(
 
 
 def nearest(
-    plan: Plan,
-    columns: Sequence[str],
-    need: str,
-    suggested: Collection[str] = (),
+    plan: Plan, columns: Sequence[str], need: str, suggested: Collection[str] = ()
 ) -> str:
     """The column whose name is most like a usual one for ours, for a message's advice;
     "" where no name is near.
 
-    plan, columns: of the file. need: our column. suggested: columns that are advised for another need already; they
-    are not taken, nor those with a use.
+    plan, columns: of the file. need: our column.
+    suggested: columns that are advised for another need already; they are not taken,
+    nor those with a use.
     """
     occupied = set(suggested)
     for ours, names in plan.sources.items():

@@ -67,16 +67,17 @@ class Grid:
         self.n_systems = items["system_id"].nunique()
         # what `statistics` resamples together: a label a row, and a label a column
         self.together: dict[str, Any] = {}
-        if families is not None and not flat:
-            first = self._first_rows(self._row)
-            self.together["system_groups"] = np.asarray(families, dtype=object)[first]
-        if topics is not None and not flat:
-            first = self._first_rows(self._column)
-            self.together["input_groups"] = np.asarray(topics, dtype=object)[first]
+        labels = {
+            "system_groups": (families, self._row),
+            "input_groups": (topics, self._column),
+        }
+        for name, (groups, places) in labels.items():
+            if groups is not None and not flat:
+                _, first = np.unique(places, return_index=True)
+                self.together[name] = np.asarray(groups, dtype=object)[first]
         # places of the matrix without an output
-        if flat:
-            self.n_holes = 0
-        else:
+        self.n_holes = 0
+        if not flat:
             self.n_holes = len(self.systems) * len(self.inputs) - self.n
 
     def matrix(self, values: Scores) -> np.ndarray:
@@ -100,11 +101,6 @@ class Grid:
         matrix[self._row, self._column] = flat
         return matrix
 
-    @staticmethod
-    def _first_rows(places: np.ndarray) -> np.ndarray:
-        """The first row of each system, or input, by their places."""
-        return np.unique(places, return_index=True)[1]
-
     def _named(self, values: Scores) -> Any:
         """The matrix of values with the names of systems and inputs, which records of
         intervals show.
@@ -112,21 +108,14 @@ class Grid:
         matrix = self.matrix(values)
         if self.flat:
             return matrix
-        return pd.DataFrame(matrix, self._system_names(), list(self.inputs))
-
-    def _system_names(self) -> list[str]:
-        """What the rows of the matrix are called."""
         names = []
         for system, turn in self.systems:
             names.append(f"{system} ({turn + 1})" if turn else str(system))
-        return names
+        return pd.DataFrame(matrix, names, list(self.inputs))
 
     def _check_order(self, labels: pd.Index) -> None:
-        """Pass where these are not the items' labels in another order.
-
-        A series that was sorted would else be correlated output by wrong output.
-        labels: the index of a series.
-        Raises: ValueError with the code that aligns them.
+        """Raise a ValueError where a series has the items' labels in another order, with
+        the code that aligns it: output would be correlated by wrong output.
         """
         expected = self._labels
         code = "items.index"
@@ -178,11 +167,7 @@ class Grid:
         """
         policy = self._policy(nan, human, scores)
         sides = (self.matrix(scores), self._named(human), coef, level)
-        settings: dict[str, Any] = {
-            "ci": self.interval(ci),
-            "n_boot": n_boot,
-            "seed": seed,
-        }
+        settings: Any = {"ci": self.interval(ci), "n_boot": n_boot, "seed": seed}
         try:
             result = statistics.correlate(
                 *sides, nan=policy, **settings, **self.together
@@ -214,12 +199,8 @@ class Grid:
         score; and what else `statistics.compare` refuses.
         """
         policy = self._policy(nan, human, first, second)
-        settings = {
-            "coef": "kendall-b",
-            "level": "dataset",
-            "units": self.interval(),
-            **settings,
-        }
+        usual = {"coef": "kendall-b", "level": "dataset", "units": self.interval()}
+        settings = usual | settings
         sides = (self.matrix(first), self.matrix(second), self._named(human))
         try:
             result = statistics.compare(*sides, nan=policy, **settings, **self.together)
@@ -266,20 +247,13 @@ class Grid:
         )
         if self.flat:
             return replace(result, total=self.n)
-        mean = pd.DataFrame(ratings[0], self._system_names(), list(self.inputs))
-        names = statistics.groups.names(ratings[0].shape, mean, **self.together)
+        matrix = self._named(raters[0])
+        names = statistics.groups.names(matrix.shape, matrix, **self.together)
         return replace(result, total=self.n, basis=replace(result.basis, names=names))
 
-    def _policy(
-        self,
-        nan: str,
-        human: Scores,
-        *scores: Scores,
-    ) -> str:
-        """The policy for `statistics`: "error" is checked here, on the rated rows alone.
-
-        `statistics` sees the holes of the matrix as missing scores, too. Raises: ValueError
-        where a rated row has no score.
+    def _policy(self, nan: str, human: Scores, *scores: Scores) -> str:
+        """The policy for `statistics`, which sees the holes of the matrix as missing
+        scores, too: "error" is checked here, on the rated rows alone.
         """
         if nan != "error":
             return nan
@@ -298,12 +272,8 @@ class Grid:
         """The result with the items counted: places of the grid without an output
         are not missing scores.
         """
-        return replace(
-            result,
-            n_missing=result.n_missing - self.n_holes,
-            total=self.n,
-            nan=nan,
-        )
+        n_missing = result.n_missing - self.n_holes
+        return replace(result, n_missing=n_missing, total=self.n, nan=nan)
 
 
 def table(
@@ -328,62 +298,40 @@ def table(
     a score an aspect.
     human: {column label: ratings, or the name of a column of `items`}.
     coefs: the coefficients, each a `statistic` of the table.
-    level: "dataset", "input" or "system".
-    nan: the policy for missing scores.
-    ci, n_boot, seed: the interval, as `Grid.correlate` has it.
-    average: label of one more column, the mean of a judge's coefficients over the
-    columns (see `averaged`); "" for none.
-    scale: factor on value and interval; some papers print correlations times 100.
+    level, nan, ci, n_boot, seed: as `Grid.correlate` has them.
+    average: label of one more column, the mean over the columns (`averaged`), or "".
+    scale: factor on value and interval, such as 100.
     Returns: `row, column, statistic, value, n, ci_low, ci_high, signature, reason`, and
     the `replicates`. Where fewer than three outputs have both a score and a rating the
     value is NaN, and the reason says so.
-    Raises: ValueError for unknown columns, unequal lengths, and what `statistics.correlate`
-    refuses.
+    Raises: ValueError for unknown columns, and what `statistics` refuses.
     """
     options = {"level": level, "nan": nan, "ci": ci, "n_boot": n_boot, "seed": seed}
     grid = Grid(items, level)
-    ratings = _ratings(items, human)
+    ratings: dict[str, Scores] = {}
+    for column, values in human.items():
+        if isinstance(values, str) and values not in items.columns:
+            names = ", ".join(map(str, items.columns))
+            raise ValueError(f"no column {values!r}; columns: {names}")
+        ratings[column] = items[values] if isinstance(values, str) else values
     cells = []
     for row, row_scores in scores.items():
         per_column = _per_column(row, row_scores, ratings)
         for coef in coefs:
             for column, values in per_column.items():
+                measured = grid.correlate(values, ratings[column], coef, **options)  # type: ignore[arg-type]
                 place = {"row": row, "column": column, "statistic": _statistic(coef)}
-                cell = _cell(grid, values, ratings[column], coef, scale, options)
-                cells.append(place | cell)
+                cells.append(place | _cell(*measured, scale))
     frame = pd.DataFrame(cells)
     if average:
         frame = pd.concat([frame, averaged(frame, average)], ignore_index=True)
     return frame
 
 
-def _ratings(
-    items: pd.DataFrame, human: Mapping[str, Scores | str]
-) -> dict[str, Scores]:
-    """The ratings of each column; a text in their place names a column of `items`.
-
-    Raises: ValueError for an unknown column.
-    """
-    ratings: dict[str, Scores] = {}
-    for column, values in human.items():
-        if isinstance(values, str):
-            if values not in items.columns:
-                names = ", ".join(map(str, items.columns))
-                raise ValueError(f"no column {values!r}; columns: {names}")
-            values = items[values]
-        ratings[column] = values
-    return ratings
-
-
 def _per_column(
-    row: str,
-    scores: Scores | Mapping[str, Scores],
-    ratings: Mapping[str, Scores],
+    row: str, scores: Scores | Mapping[str, Scores], ratings: Mapping[str, Scores]
 ) -> Mapping[str, Scores]:
-    """The scores of a judge for each column that it is compared with.
-
-    Raises: ValueError for scores of a column without ratings.
-    """
+    """The scores of a judge for each column that it is compared with."""
     if not isinstance(scores, Mapping):
         return dict.fromkeys(ratings, scores)
     unknown = set(scores) - set(ratings)
@@ -396,18 +344,9 @@ def _per_column(
 
 
 def _cell(
-    grid: Grid,
-    scores: Scores,
-    ratings: Scores,
-    coef: str,
-    scale: float,
-    options: Mapping[str, Any],
+    correlation: statistics.Correlation, replicates: Any, scale: float
 ) -> dict[str, Any]:
-    """The value of one cell with its interval, or the reason that it has none.
-
-    options: further arguments of `Grid.correlate`.
-    """
-    correlation, replicates = grid.correlate(scores, ratings, coef, **options)
+    """One cell with its interval, or the reason that it has none."""
     cell = {
         "value": correlation.value * scale,
         "n": correlation.n,
@@ -422,9 +361,7 @@ def _cell(
 
 
 def _statistic(coef: str) -> str:
-    """The name that the printed tables have for a coefficient: "kendall" for each of
-    its forms.
-    """
+    """The name of a coefficient in the printed tables: "kendall" for each of its forms."""
     return "kendall" if coef.startswith("kendall") else coef
 
 
@@ -439,14 +376,13 @@ def coefficient(
     scale: float = 1.0,
     **_: Any,
 ) -> Callable[[np.ndarray], float]:
-    """The coefficient of a table's cell as a function of the scores alone, without an
-    interval.
+    """The coefficient of a table's cell as a function from scores, one a row of the
+    items, to the value, without an interval.
 
     items, coefs, level, nan, scale: as `table` has them; its other options change
     nothing.
     ratings: one value a row of the items.
     statistic: the table's name of the coefficient.
-    Returns: a function from scores, one a row of the items, to the value.
     """
     coef_of = {_statistic(coef): coef for coef in coefs}
     grid = Grid(items, level)
@@ -460,10 +396,7 @@ def coefficient(
 
 
 def averaged(
-    table: pd.DataFrame,
-    label: str,
-    over: str = "column",
-    digits: int | None = None,
+    table: pd.DataFrame, label: str, over: str = "column", digits: int | None = None
 ) -> pd.DataFrame:
     """The mean of coefficients over the columns of a table, or over its rows: a new
     column, or row, named `label`.
@@ -500,9 +433,7 @@ def _mean_cell(cells: pd.DataFrame, rounding: str) -> dict[str, Any]:
     # The mean has the first cell's signature, but an interval of its own.
     stated, *judge = cells["signature"].iat[0].partition("|judge:")
     start, has_interval, interval = stated.partition("|ci:")
-    replicates = []
-    if has_interval:
-        replicates = list(cells.get("replicates", [None]))
+    replicates = list(cells.get("replicates", [None])) if has_interval else []
     ends = statistics.intervals.of_mean(replicates, value)
     ci = ends.signature()
     if not ci and not np.isnan(ends.low):

@@ -109,7 +109,7 @@ class Job:
         the data do.
         """
         first = ""
-        count = 0
+        count = 0  # of the rows that lack something
         keys = []
         lists: Counter[str] = Counter()
         for part in self.data:
@@ -129,10 +129,10 @@ class Job:
             raise InputError(first + advice)
         remarks = [rows.repeated(self.data, keys)]
         for ours, number in lists.items():
+            column = self.data.theirs[ours]
             remarks.append(
-                f"{number} of {len(self.data)} cells of {self.data.theirs[ours]} look "
-                f"like a list and are read as one text; --map references="
-                f"{self.data.theirs[ours]} reads several"
+                f"{number} of {len(self.data)} cells of {column} look like a list and "
+                f"are read as one text; --map references={column} reads several"
             )
         self.remarks = "; ".join(filter(None, remarks))
 
@@ -141,42 +141,35 @@ class Job:
 
         Raises: InputError for a column that is not there.
         """
-        if self.judge:
-            needs = tuple(self.evaluator.needs)
-            if "output_1" not in needs:  # a judge of pairs is shown two
-                needs = ("output", *needs)
-            advice = self.evaluator.advice
-            return rows.incomplete(part, needs, self.name, advice=advice)
         if isinstance(self.evaluator, PairMetric):
-            return rows.incomplete(
-                part,
-                ("output", "references"),
-                self.name,
-                empty_is_missing=False,
-            )
-        if isinstance(self.evaluator, Metric):
-            needs = ("output", *self.evaluator.needs)
-            return rows.incomplete(part, needs, self.name)
-        return {}
-
-    def _complete_rows(self) -> pd.DataFrame:
-        """All rows that can be scored."""
-        data = self.data.whole()
-        return _without(data.frame, self._incomplete(data))
+            needs = ["output", "references"]
+            return rows.incomplete(part, needs, self.name, empty_is_missing=False)
+        if not isinstance(self.evaluator, Judge | Metric):
+            return {}
+        needs = [*self.evaluator.needs]
+        if "output_1" not in needs:  # a judge of pairs is shown two
+            needs = ["output", *needs]
+        advice = getattr(self.evaluator, "advice", "")  # metrics have none
+        return rows.incomplete(part, needs, self.name, advice=advice)
 
     def _judge_and_stages(
         self, frame: pd.DataFrame, criteria: bool = False
     ) -> tuple[Judge, list[Sample], Stages[Any]]:
-        """The judge for this engine, the rows as its samples, and what it asks.
+        """The judge for this engine, complete rows as its samples, and what it asks.
 
-        frame: complete rows. criteria: the stages of an HD-Eval that is not fitted,
-        which end at the scores on its criteria.
+        criteria: the stages of an HD-Eval that is not fitted, which end at the scores
+        on its criteria.
         """
         judge = self.evaluator.for_engine(self.engine)
         samples = judge.given(frame)
         if criteria:
             return judge, samples, judge.criteria_stages(samples, judge.used())
         return judge, samples, judge.stages(samples)
+
+    def _complete_rows(self) -> pd.DataFrame:
+        """All rows that can be scored."""
+        data = self.data.whole()
+        return _without(data.frame, self._incomplete(data))
 
     def parts(
         self, bar: ProgressBar, score_file: ScoreFile | None = None
@@ -207,10 +200,7 @@ class Job:
         return _joined(list(self.parts(bar)))
 
     def _scored(self, part: Rows, bar: ProgressBar) -> pd.DataFrame:
-        """The scores of a part; the reason for each row that cannot be scored.
-
-        Returns: as `parts`, in the order of the part's rows.
-        """
+        """The scores of a part in the order of its rows, as `parts` gives them."""
         reasons = self._incomplete(part)
         frame = _without(part.frame, reasons)
         if self.judge:
@@ -223,9 +213,7 @@ class Job:
             return scored
         # Put the rows that were left out back into their places, with their reasons.
         positions = sorted(reasons)
-        gaps = []
-        for position in positions:
-            gaps.append(Judgment.missing(Status.EMPTY, reasons[position]))
+        gaps = [Judgment.missing(Status.EMPTY, reasons[place]) for place in positions]
         unscored = score_frame(part.frame.index[positions], gaps)
         if "details" in scored.columns:
             unscored["details"] = [{} for _ in gaps]
@@ -251,10 +239,7 @@ class Job:
             )
 
     def cross_fit(
-        self,
-        folds: int,
-        bar: ProgressBar,
-        score_file: ScoreFile | None = None,
+        self, folds: int, bar: ProgressBar, score_file: ScoreFile | None = None
     ) -> pd.DataFrame:
         """As `score`, each row by the evaluator as fitted on the rows of the other
         folds; an input is in one fold.
@@ -311,9 +296,8 @@ class Job:
 
     def criteria(self, bar: ProgressBar) -> pd.DataFrame:
         """The scores of every row that can be scored on every criterion of an HD-Eval
-        that is not fitted.
+        that is not fitted: rows x criteria, NaN where a score is missing.
 
-        Returns: rows x criteria; NaN where a score is missing.
         Raises: as `score`.
         """
         from nlgeval_lib.evaluators import hdeval
@@ -407,11 +391,8 @@ class Job:
         return json.dumps(determinants)
 
     def record(self, tally: Tally) -> dict[str, Any]:
-        """What is recorded beside these scores: evaluator, engine, input, counts,
-        versions.
-
-        tally: of all parts.
-        Returns: plain values under the names that they have in the record.
+        """What is recorded beside these scores, as plain values: evaluator, engine,
+        input, counts, versions. tally: of all parts.
         """
         record: dict[str, Any] = {
             "signature": tally.signature,
@@ -426,13 +407,25 @@ class Job:
             "git": provenance.git(),
             "packages": provenance.packages(),
         }
-        if self.data.missing_values:
-            record["missing_values"] = list(self.data.missing_values)
-        fitted_on = getattr(self.evaluator, "fitted_on", "")
-        if fitted_on:
-            record["fitted_on"] = fitted_on
-        if self.engine is not None:
-            record |= self._engine_record()
+        further: dict[str, Any] = {
+            "missing_values": list(self.data.missing_values),
+            "fitted_on": getattr(self.evaluator, "fitted_on", ""),
+        }
+        record |= {name: value for name, value in further.items() if value}
+        engine = self.engine
+        if engine is not None:
+            record["engine"] = engine.name
+            record["model"] = engine.model
+            record["revision"] = engine.revision
+            further = {"completions_made_by": None}
+            if self.store is not None:
+                makers = self.store.makers(engine.model, engine.revision)
+                further["completions_made_by"] = makers
+            served = sorted(getattr(engine, "served", ()))
+            further["model_named_by_server"] = served
+            for name in ("about", "extra_body"):
+                further[name] = getattr(engine, name, None)
+            record |= {name: value for name, value in further.items() if value}
         counts = self.run.counts
         if counts:
             names = ("total", "stored", "done", "failed")
@@ -441,27 +434,6 @@ class Job:
                 record["completions"]["asked_again"] = counts["asked_again"]
             tokens = ("prompt_tokens", "completion_tokens")
             record["made_now"] = {name: counts[name] for name in tokens}
-        return record
-
-    def _engine_record(self) -> dict[str, Any]:
-        """What is recorded of the engine, and of who made the stored completions."""
-        engine = self.engine
-        record = {
-            "engine": engine.name,
-            "model": engine.model,
-            "revision": engine.revision,
-        }
-        if self.store is not None:
-            makers = self.store.makers(engine.model, engine.revision)
-            if makers:
-                record["completions_made_by"] = makers
-        served = sorted(getattr(engine, "served", ()))
-        if served:
-            record["model_named_by_server"] = served
-        for name in ("about", "extra_body"):
-            value = getattr(engine, name, None)
-            if value:
-                record[name] = value
         return record
 
     def summary(self, tally: Tally) -> list[str]:
@@ -487,14 +459,10 @@ def prepared(
     ready: Engine | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> Job:
-    """A job from the words of a command line; a problem with the rows is found before
-    an engine starts.
+    """A job from a command line's words; rows are checked before an engine starts.
 
-    data: the rows.
-    name: of the evaluator.
-    settings: its settings, as `name=value` texts.
-    choice: of the engine and the store; an empty one for a metric.
-    load: a file of the evaluator's own `save`; "" for none.
+    name, settings, load: as `named.evaluator` has them.
+    choice: of engine and store; an empty one for a metric.
     skip_incomplete: as `Job` has it.
     ready: an engine that is there already, in place of the chosen one.
     given: further arguments of the evaluator, as they are.
@@ -511,7 +479,14 @@ def prepared(
             f"{name} asks a language model: name one, --engine {engines} --model NAME"
         )
     if not asks:
-        arguments |= _engine_arguments(name, choice)
+        if choice.on:
+            raise InputError(
+                f"{name} asks no language model through the store; leave --on out"
+            )
+        if choice.engine:
+            arguments["engine"] = choice.start()
+        elif choice.model:
+            arguments["model"] = choice.model
     if name == "prometheus" and not load:
         settings = [*settings, *_settings_as_trained(choice.model, settings, arguments)]
     evaluator = named.evaluator(name, settings, load, **arguments)
@@ -519,39 +494,32 @@ def prepared(
         data = data.whole()
     job = Job(name, data, evaluator, skip_incomplete=skip_incomplete)
     job.check()
-    if asks:
-        _connect(job, choice, ready)
+    if not asks:
+        return job
+    _connect(job, choice, ready)
     return job
 
 
-def _engine_arguments(name: str, choice: EngineChoice) -> dict[str, Any]:
-    """The arguments of an evaluator that asks nothing through the store: `engine`,
-    `model` or none.
-
-    Raises: InputError for `--on`; and as `EngineChoice.start`.
+def _connect(job: Job, choice: EngineChoice, engine: Engine | None) -> None:
+    """Give a job its store and its engine: one that is there already, or the chosen
+    one, which is started.
     """
-    if choice.on:
-        raise InputError(
-            f"{name} asks no language model through the store; leave --on out"
-        )
-    if choice.engine:
-        return {"engine": choice.start()}
-    if choice.model:
-        return {"model": choice.model}
-    return {}
+    job.store = named.store(choice.store)
+    job.run.ask_again = choice.ask_again
+    if choice.engine != "replay" and not choice.planning:
+        named.check_store(job.store)
+    job.engine = engine
+    if engine is None:
+        job.engine = choice.start(job.store)
+        named.check_stand_in(job.engine, choice.model, job.store, choice.planning)
 
 
 def _settings_as_trained(
-    model: str,
-    settings: Sequence[str],
-    arguments: Mapping[str, Any],
+    model: str, settings: Sequence[str], arguments: Mapping[str, Any]
 ) -> list[str]:
     """The setting by which a checkpoint of `finetune` is asked as it was trained, such
-    as rubric=no.
-
-    model: its folder. settings, arguments: what says how it is asked already.
-    Returns: one setting, or none: where its examples had all parts, where a setting
-    says it already, and for a model that was not trained here.
+    as rubric=no; none where its examples had all parts, where a setting says it
+    already, and for a model that was not trained here.
     """
     # what `finetune` writes beside the weights
     record = Path(model) / "nlgeval.json"
@@ -561,31 +529,8 @@ def _settings_as_trained(
     if len(views) != 1 or not views[0].startswith("no_"):
         return []
     omitted = views[0].removeprefix("no_")
-    names = {pair(text)[0] for text in settings}
-    if not omitted or omitted in names or omitted in arguments:
-        return []
-    return [f"{omitted}=no"]
-
-
-def _connect(
-    job: Job,
-    choice: EngineChoice,
-    engine: Engine | None,
-) -> None:
-    """Give a job its store and its engine.
-
-    engine: one that is there already; None for the chosen one, which is started.
-    Raises: InputError; EngineError; StoreError.
-    """
-    job.store = named.store(choice.store)
-    job.run.ask_again = choice.ask_again
-    if choice.engine != "replay" and not choice.planning:
-        named.check_store(job.store)
-    if engine is not None:
-        job.engine = engine
-        return
-    job.engine = choice.start(job.store)
-    named.check_stand_in(job.engine, choice.model, job.store, choice.planning)
+    names = {*arguments, *(pair(text)[0] for text in settings)}
+    return [f"{omitted}=no"] if omitted and omitted not in names else []
 
 
 def _without(frame: pd.DataFrame, positions: Collection[int]) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 of our columns (`logs.toml`).
 
 `rows_of` gives the rows of what a JSON file holds; `at` what stands at a path inside a
-cell.
+cell; `mqm_ratings` makes one rating of the errors that a rater of WMT marked.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import math
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +20,14 @@ from typing import Any
 from nlgeval_lib.names import meant
 from nlgeval_lib.scoring.cells import InputError
 
+MQM = "mqm"  # the name of WMT's logs, which are TSV without quoting
+ERROR_COLUMNS = ("rater", "category", "severity")  # by which such a log is known
+# The weights of an error, by severity and, before it, by category: Freitag et al.,
+# Experts, Errors, and Context (2021). A row of another severity has none.
+_BY_SEVERITY = {"major": 5.0, "minor": 1.0, "neutral": 0.0, "no-error": 0.0}
+_BY_CATEGORY = {("fluency/punctuation", "minor"): 0.1}
+_NON_TRANSLATION = 25.0
+_TEST = "hotw-test"  # rows that test the rater's attention
 _PLAIN = (str, int, float, bool, type(None))
 
 
@@ -72,11 +82,10 @@ def rows_of(value: Any, log: str = "", name: str = "") -> tuple[list[Any], str]:
         rows = value if "row" in shape else at(value, shape["rows"])
         if not isinstance(rows, list):
             raise InputError(f"--from {log}: {name} has no list {shape.get('rows')!r}")
-        return [
-            row
-            for rows_of_one in map(functools.partial(_rows, shape, value), rows)
-            for row in rows_of_one
-        ], f"a log of {log_name}"
+        read: list[Any] = []
+        for row in rows:
+            read += _rows(shape, value, row)
+        return read, f"a log of {log_name}"
     if isinstance(value, list):
         return value, ""
     table = _of_pandas(value)
@@ -186,3 +195,51 @@ def _lists(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, in
             yield from _lists(inner, f"{path}.{name}" if path else str(name), depth + 1)
     elif isinstance(value, list) and value and isinstance(value[0], Mapping):
         yield path, len(value)
+
+
+def mqm_ratings(
+    errors: Iterator[tuple[str, dict[str, Any]]], remarks: list[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The ratings of a log of WMT's MQM, each of a segment by a rater: minus the sum of
+    its errors' weights, 0 at best.
+
+    errors: the rows of the log, each with its place. remarks: what is to be known of
+    the ratings is added.
+    Returns: the place of the first error and the row of each rating: its columns, with
+    `input_id`, `output` and `human`, which is None where an error has no weight.
+    """
+    first: dict[tuple[Any, ...], tuple[str, dict[str, Any]]] = {}
+    weights: dict[tuple[Any, ...], list[float | None]] = {}
+    for place, row in errors:
+        severity = str(row.get("severity")).strip().lower()
+        if severity == _TEST:
+            continue
+        segment = row.get("globalSegId") or row.get("seg_id")
+        names = ("system", "doc", "rater")
+        rating = (*map(row.get, names), segment)
+        first.setdefault(
+            rating, (place, row | {"input_id": f"{row.get('doc')} {segment}"})
+        )
+        category = str(row.get("category")).strip().lower()
+        weight = _BY_CATEGORY.get((category, severity), _BY_SEVERITY.get(severity))
+        if category.startswith("non-translation"):
+            weight = _NON_TRANSLATION
+        weights.setdefault(rating, []).append(weight)
+    unweighted = sum(None in of_rating for of_rating in weights.values())
+    remark = (
+        f"it is read as a log of {MQM}: {sum(map(len, weights.values())):,} rows are "
+        f"{len(first):,} ratings, each minus the sum of its errors' weights"
+    )
+    if unweighted:
+        remark += f"; {unweighted:,} have an error of unknown weight and are missing"
+    if remark not in remarks:
+        remarks.append(remark)
+    for rating, (place, row) in first.items():
+        of_rating = [weight for weight in weights[rating] if weight is not None]
+        complete = len(of_rating) == len(weights[rating])
+        texts = {"output": row.pop("target", None), "source": row.pop("source", None)}
+        for name, text in texts.items():
+            # an error's place in the text is marked
+            row[name] = re.sub("</?v>", "", text) if text else text
+        row["human"] = round(0.0 - math.fsum(of_rating), 6) if complete else None
+        yield place, {name: row[name] for name in row if name not in ERROR_COLUMNS[1:]}

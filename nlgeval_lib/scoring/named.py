@@ -91,26 +91,28 @@ class EngineChoice:
             if value:
                 common[option] = value
         if name == "replay":
+            recorded = store() if recorded is None else recorded
             if self.settings:
                 raise InputError("--engine-set: a replay has no options")
-            if recorded is None:
-                recorded = store()
             return engines.ReplayEngine(recorded, **common)
         # `engines` loads the module of a class when it is asked for.
         kind = getattr(engines, _CLASSES[name])
         arguments = parsed(
-            kind,
-            self.settings,
-            f"engine {name}",
-            "--engine-set",
-            common,
+            kind, self.settings, f"engine {name}", "--engine-set", common
         )
         local = name != "openai"
         try:
             if self.planning and local:
                 engine: Any = self._stand_in(arguments)
             elif self.on:
-                engine = self._on_ray(kind, arguments)
+                # one engine's arguments say how many GPUs it takes
+                gpus = arguments.get("tensor_parallel_size", 1)
+                gpus *= arguments.get("pipeline_parallel_size", 1)
+                address = self.on.partition("=")[2]
+                make = functools.partial(kind, **arguments)
+                engine = engines.RayEngine(
+                    make, replicas=self.replicas, address=address, gpus=gpus
+                )
             else:
                 engine = kind(**arguments)
         except (ValueError, TypeError) as error:
@@ -123,10 +125,7 @@ class EngineChoice:
         return engine
 
     def _check(self) -> None:
-        """Pass where the choice names a model and an engine that can ask it.
-
-        Raises: InputError naming the setting.
-        """
+        """Raise an InputError where no model, or no engine that can ask it, is named."""
         name = self.engine
         if name not in ENGINES:
             raise InputError(
@@ -141,19 +140,17 @@ class EngineChoice:
                 "openai, without a user name or key in it; keys come from the "
                 "environment"
             )
-        if self.on:
-            scheduler = self.on.partition("=")[0]
-            if scheduler not in ("", "ray") or name not in ("vllm", "transformers"):
-                raise InputError(
-                    f"--on {self.on}: ray or ray=ADDRESS, for --engine vllm or "
-                    "transformers; servers are in docs/scale.md"
-                )
+        scheduler = self.on.partition("=")[0]
+        local = name in ("vllm", "transformers")
+        if self.on and (scheduler not in ("", "ray") or not local):
+            raise InputError(
+                f"--on {self.on}: ray or ray=ADDRESS, for --engine vllm or "
+                "transformers; servers are in docs/scale.md"
+            )
 
     def _stand_in(self, options: Mapping[str, Any]) -> Engine:
         """An engine that loads no weights, under the name and revision of the model, so
         that what is stored of it counts.
-
-        options: of the engine.
         """
         revision = self.revision or None
         label, identity = models.identify(self.model, revision, options.get("name"))
@@ -163,21 +160,6 @@ class EngineChoice:
         engine = engines.ScriptedEngine((), model=label, revision=identity)
         engine.name = self.engine
         return engine
-
-    def _on_ray(self, kind: Any, arguments: Mapping[str, Any]) -> Engine:
-        """The engine with its replicas on the GPUs of this machine or of a cluster.
-
-        kind: the engine's class. arguments: of one engine; they say how many GPUs it
-        takes.
-        """
-        gpus = arguments.get("tensor_parallel_size", 1)
-        gpus *= arguments.get("pipeline_parallel_size", 1)
-        return engines.RayEngine(
-            functools.partial(kind, **arguments),
-            replicas=self.replicas,
-            address=self.on.partition("=")[2],
-            gpus=gpus,
-        )
 
     def _plan_without_server(self, engine: Any) -> None:
         """Let a plan go on where no server says whose completions are stored, with a
@@ -192,12 +174,10 @@ class EngineChoice:
             engine.dialect = "vllm"
 
     def _counter(self, needed: bool) -> Callable[[Sequence[Request]], list[int] | None]:
-        """The function that counts prompt tokens, those of a chat's template included.
+        """The function that counts prompt tokens, those of a chat's template included;
+        it gives None for a model without a tokenizer here.
 
-        needed: whether a tokenizer that is not here is an error.
-        Returns: a function of requests; it gives None for a model without a tokenizer
-        here.
-        Raises: InputError where the tokenizer is needed and not here.
+        Raises: InputError where a tokenizer is needed and not here.
         """
         name = models.placed(self.tokenizer or self.model)
         if not needed and not models.may_be_here(name):
@@ -207,9 +187,7 @@ class EngineChoice:
         revision = None if self.tokenizer else self.revision or None
         try:
             tokenizer = AutoTokenizer.from_pretrained(
-                name,
-                revision=revision,
-                local_files_only=True,
+                name, revision=revision, local_files_only=True
             )
         except (OSError, ValueError, KeyError, ImportError):
             if needed:
@@ -303,10 +281,7 @@ def asks(name: str) -> bool:
 
 
 def evaluator(
-    name: str,
-    settings: Iterable[str] = (),
-    load: str = "",
-    **fixed: Any,
+    name: str, settings: Iterable[str] = (), load: str = "", **fixed: Any
 ) -> Any:
     """An evaluator by its name, with its settings.
 
@@ -338,10 +313,7 @@ def evaluator(
 
 
 def check_stand_in(
-    engine: Engine,
-    model: str,
-    store: Store,
-    planning: bool = False,
+    engine: Engine, model: str, store: Store, planning: bool = False
 ) -> None:
     """Pass where what this engine writes may go into the store: completions of
     stand-ins never get among real ones.
@@ -350,7 +322,6 @@ def check_stand_in(
     for it, to exercise a run. The store must then be one for stand-ins, which is marked
     for the first; what is read from it has the route `mini`.
     engine: that will write. model: as the user named it, perhaps a folder.
-    store: that will be written to.
     planning: nothing is asked, so that any folder passes.
     Raises: InputError for a stand-in in a store of real completions, and for a real
     model in one of stand-ins.
@@ -364,7 +335,9 @@ def check_stand_in(
     if folder.is_dir():
         if planning or label == folder.resolve().name:
             return
-        weights = _bytes_of_weights(folder)
+        weights = 0
+        for kind in ("*.safetensors", "*.bin", "*.gguf"):
+            weights += sum(path.stat().st_size for path in folder.glob(kind))
     if weights >= SMALL:
         if present:
             names = ", ".join(present)
@@ -376,20 +349,6 @@ def check_stand_in(
     problem = (
         f"{folder} has {weights / 1e6:,.0f} MB of weights: it stands in for {label}"
     )
-    _check_store_of_stand_ins(store, present, problem)
-    marks = {**present, label: engine.revision}
-    files.write_text(store.folder / STAND_INS, json.dumps(marks, indent=1) + "\n")
-
-
-def _check_store_of_stand_ins(
-    store: Store, present: Mapping[str, str], problem: str
-) -> None:
-    """Pass where a stand-in may write into the store: it is not the checkout's own, and
-    is empty or one of stand-ins already.
-
-    present: its stand-ins. problem: how the message begins.
-    Raises: InputError.
-    """
     own_store = files.root() / ".nlgeval" / "completions"
     if store.folder.resolve() == own_store.resolve():
         raise InputError(
@@ -401,21 +360,13 @@ def _check_store_of_stand_ins(
             f"{problem}, and {store.folder} holds other completions; give a new folder "
             "with --store"
         )
-
-
-def _bytes_of_weights(folder: Path) -> int:
-    """How many bytes of weights are in a folder, by the endings of their files."""
-    count = 0
-    for kind in ("*.safetensors", "*.bin", "*.gguf"):
-        count += sum(path.stat().st_size for path in folder.glob(kind))
-    return count
+    marks = {**present, label: engine.revision}
+    files.write_text(store.folder / STAND_INS, json.dumps(marks, indent=1) + "\n")
 
 
 def stand_ins(store: Path) -> dict[str, str]:
-    """The stand-ins of a store: label -> revision; empty for a store of real
+    """The stand-ins of the store of a folder: label -> revision; none in one of real
     completions.
-
-    store: its folder.
     """
     try:
         return dict(files.from_json((store / STAND_INS).read_text("utf-8")))

@@ -70,10 +70,7 @@ def parser(name: str, settings: Iterable[str] = ()) -> functools.partial[Parsed]
 
 
 def texts(
-    path: str,
-    format: str = "",
-    column: str = "",
-    delimiter: str = "",
+    path: str, format: str = "", column: str = "", delimiter: str = ""
 ) -> tuple[Rows, str]:
     """The texts of a file as rows, and the column that they are in.
 
@@ -88,31 +85,23 @@ def texts(
     plain = format in ("text", "lines")
     if not format:
         plain = path == STDIN or Path(path).suffix.lower() == ".txt"
-    if not plain:
-        return _texts_of_table(rows.read(path, format, delimiter), column)
-    if column:
-        raise InputError("--column is for tables; this is plain text")
-    content = table_files.plain_text(path)
-    lines = content.splitlines() if format == "lines" else [content]
-    frame = pd.DataFrame({"text": lines})
-    return rows.of_frame(frame, table_files.called(path)).whole(), "text"
-
-
-def _texts_of_table(table: Rows, column: str) -> tuple[Rows, str]:
-    """The table, and the column of its texts: the one asked for, else a usual one.
-
-    Raises: InputError where there is no such column, and for a cell that is no text.
-    """
+    if plain:
+        if column:
+            raise InputError("--column is for tables; this is plain text")
+        content = table_files.plain_text(path)
+        lines = content.splitlines() if format == "lines" else [content]
+        frame = pd.DataFrame({"text": lines})
+        return rows.of_frame(frame, table_files.called(path)).whole(), "text"
+    table = rows.read(path, format, delimiter)
     if column and column not in table.columns:
         raise InputError(f"--column {table.lacks(column)}")
-    if not column:
-        usual = [name for name in COLUMNS if name in table.columns]
-        if not usual:
-            raise InputError(
-                f"{table.name}: which column has the texts? Give --column; columns: "
-                f"{', '.join(table.columns)}"
-            )
-        column = usual[0]
+    usual = [name for name in COLUMNS if name in table.columns]
+    if not column and not usual:
+        raise InputError(
+            f"{table.name}: which column has the texts? Give --column; columns: "
+            f"{', '.join(table.columns)}"
+        )
+    column = column or usual[0]
     for row, value in table.given[column].items():
         if value is not None and not isinstance(value, str):
             place = table.place(str(row), column)
@@ -121,11 +110,9 @@ def _texts_of_table(table: Rows, column: str) -> tuple[Rows, str]:
 
 
 def stored(folder: str, model: str = "") -> tuple[Rows, str]:
-    """The texts of a store as rows, in the order in which they were stored; and their
-    column, "text".
+    """The texts of a store's folder as rows, in the order in which they were stored;
+    and their column, "text". model: whose texts; "" for all models.
 
-    folder: of the store.
-    model: whose texts; "" for all models.
     Raises: InputError where there are none, naming the models that the store has.
     """
     store = named.store(folder)
@@ -146,9 +133,7 @@ def stored(folder: str, model: str = "") -> tuple[Rows, str]:
 
 
 def readings(
-    texts: Rows,
-    column: str,
-    parse: Callable[[str | None], Parsed],
+    texts: Rows, column: str, parse: Callable[[str | None], Parsed]
 ) -> pd.DataFrame:
     """The rows without their texts, and what was read from each.
 
@@ -193,21 +178,8 @@ def in_words(readings: pd.DataFrame) -> Iterator[str | pd.DataFrame]:
         share = f"{count / total:.1%}"
         rules.append((rule or "-", status, f"{count:,}", share))
     yield pd.DataFrame(rules, columns=["rule", "status", "texts", "share"])
-    yield from _values_in_words(readings["value"])
-    unread = readings["status"] != "ok"
-    reasons = readings.loc[unread, "reason"].value_counts().head(5)
-    if len(reasons):
-        yield "\nmost frequent reasons:"
-    for reason, count in reasons.items():
-        yield f"  {count:,}  {reason}"
-
-
-def _values_in_words(column: pd.Series) -> Iterator[str]:
-    """Each value with its count where they are few, else mean and range; nothing where
-    no value is a number.
-    """
     numbers = []
-    for value in column:
+    for value in readings["value"]:
         # NaN alone differs from itself.
         if isinstance(value, (int, float)) and value == value:
             numbers.append(value)
@@ -220,13 +192,16 @@ def _values_in_words(column: pd.Series) -> Iterator[str]:
         low = values.min()
         high = values.max()
         yield f"\nvalues: mean {values.mean():.4g}, from {low:.4g} to {high:.4g}"
+    unread = readings["status"] != "ok"
+    reasons = readings.loc[unread, "reason"].value_counts().head(5)
+    if len(reasons):
+        yield "\nmost frequent reasons:"
+    for reason, count in reasons.items():
+        yield f"  {count:,}  {reason}"
 
 
 def examples(
-    texts: Rows,
-    column: str,
-    readings: pd.DataFrame,
-    number: int,
+    texts: Rows, column: str, readings: pd.DataFrame, number: int
 ) -> Iterator[str]:
     """The first texts of each rule and status, in short: a line each.
 

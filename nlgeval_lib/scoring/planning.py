@@ -7,9 +7,10 @@ person.
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterator, MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -41,9 +42,7 @@ _AT_ONCE = 1000  # requests that are looked up in a store together
 
 
 def plan(
-    stages: Sequence[Stage],
-    engine: Engine,
-    store: Store | None = None,
+    stages: Sequence[Stage], engine: Engine, store: Store | None = None
 ) -> pd.DataFrame:
     """What each stage of a run would ask, in order; equal stages of one name are one
     row.
@@ -83,19 +82,9 @@ class StagePrompts:
     @classmethod
     def from_stage(cls, stage: Stage) -> StagePrompts:
         """Those of a stage, with its texts."""
-        digests = []
-        characters = []
-        for request in stage.requests:
-            digests.append(request.digest())
-            characters.append(len(request.text()))
-        return cls(
-            stage.name,
-            stage.sampling,
-            stage.exact,
-            digests,
-            characters,
-            stage,
-        )
+        digests = [request.digest() for request in stage.requests]
+        lengths = [len(request.text()) for request in stage.requests]
+        return cls(stage.name, stage.sampling, stage.exact, digests, lengths, stage)
 
 
 # How many draws of a prompt with its sampling settings are counted already.
@@ -119,8 +108,10 @@ def counted_stages(
         by_name.setdefault(prompts.name, []).append(prompts)
     rows = []
     for name, of_name in by_name.items():
-        counts = _stage_counts(of_name, engine, store, counted_draws)
-        rows.append({"stage": name, **counts})
+        tally = _Tally()
+        for prompts in of_name:
+            tally.add(prompts, store, counted_draws)
+        rows.append({"stage": name, **tally.numbers(engine)})
     columns = ["stage", "repeated", *COUNTS, "counted", "guessed", "exact"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -129,79 +120,53 @@ def counted_stages(
 class _Tally:
     """What the stages of one name take.
 
-    completions: all that they ask for.
-    repeated: those among them that another request asks for too.
-    to_ask: those that are neither repeated nor stored.
-    limit: the most tokens that these can have.
-    characters: those of all prompts that are to be asked.
+    counts: `requests`, all `completions` that they ask for, those among them that are
+    `repeated`, those `to_ask` (neither repeated nor stored), the most tokens that these
+    can have (`limit`), and the `characters` of their prompts.
+    exact: as `StagePrompts` has it, of all stages.
     lengths: the tokens of each stored completion.
     lacking: the requests whose texts are known, each with how often it is to be asked.
     """
 
-    completions: int = 0
-    repeated: int = 0
-    to_ask: int = 0
-    limit: int = 0
-    characters: int = 0
-
-    def __post_init__(self) -> None:
-        self.lengths: list[int] = []
-        self.lacking: list[tuple[Request, int]] = []
+    counts: Counter[str] = field(default_factory=Counter)
+    exact: bool = True
+    lengths: list[int] = field(default_factory=list)
+    lacking: list[tuple[Request, int]] = field(default_factory=list)
 
     def add(
-        self,
-        prompts: StagePrompts,
-        store: Store | None,
-        counted_draws: DrawsCounted,
+        self, prompts: StagePrompts, store: Store | None, counted_draws: DrawsCounted
     ) -> None:
-        """Count one stage more. counted_draws: as `_counted` takes them."""
-        stage = prompts.stage
-        draws = prompts.sampling.n
-        fresh = self._fresh(prompts, counted_draws)
-        for start in range(0, len(fresh), _AT_ONCE):
-            block = fresh[start : start + _AT_ONCE]
-            stored = self._stored(stage, block, store)
-            for place, repeated in block:
-                count = draws - repeated - stored[place]
-                if count and stage is not None:
-                    self.lacking.append((stage.requests[place], count))
-                self.to_ask += count
-                self.limit += prompts.sampling.max_tokens * count
-                self.characters += prompts.characters[place] * count
-
-    def _fresh(
-        self,
-        prompts: StagePrompts,
-        counted_draws: DrawsCounted,
-    ) -> list[tuple[int, int]]:
-        """The requests of a stage that bring draws of which none is counted.
-
-        Returns: (place of the request, how many of its draws are counted already), a
-        pair each.
-        """
+        """Count one stage more. counted_draws: as `counted_stages` has them."""
         asked_with = canonical(prompts.sampling.key())
         draws = prompts.sampling.n
+        self.exact = self.exact and prompts.exact
+        self.counts["requests"] += len(prompts.digests)
+        # requests that bring draws of which none is counted: place, draws counted
         fresh = []
         for place, digest in enumerate(prompts.digests):
             key = (digest, asked_with)
             repeated = min(draws, counted_draws.get(key, 0))
-            self.completions += draws
-            self.repeated += repeated
+            self.counts["completions"] += draws
+            self.counts["repeated"] += repeated
             if repeated < draws:
                 counted_draws[key] = draws
                 fresh.append((place, repeated))
-        return fresh
+        for start in range(0, len(fresh), _AT_ONCE):
+            block = fresh[start : start + _AT_ONCE]
+            stored = self._stored(prompts.stage, block, store)
+            for place, repeated in block:
+                count = draws - repeated - stored[place]
+                if count and prompts.stage is not None:
+                    self.lacking.append((prompts.stage.requests[place], count))
+                self.counts["to_ask"] += count
+                self.counts["limit"] += prompts.sampling.max_tokens * count
+                self.counts["characters"] += prompts.characters[place] * count
 
     def _stored(
-        self,
-        stage: Stage | None,
-        block: Sequence[tuple[int, int]],
-        store: Store | None,
+        self, stage: Stage | None, block: Sequence[tuple[int, int]], store: Store | None
     ) -> Counter[int]:
-        """How many draws of each request, after those that are counted, are stored.
-
-        block: as `_fresh` gives it.
-        Returns: the place of a request -> its stored draws.
+        """Place of a request -> how many of its draws, after those that are counted,
+        are stored.
         """
         counts: Counter[int] = Counter()
         if store is None or stage is None or not stage.keys:
@@ -215,63 +180,34 @@ class _Tally:
             self.lengths.append(answer.completion_tokens)
         return counts
 
-
-def _stage_counts(
-    stages: Sequence[StagePrompts],
-    engine: Engine,
-    store: Store | None,
-    counted_draws: DrawsCounted,
-) -> dict[str, Any]:
-    """The numbers of one row of `plan`, from the stages of one name."""
-    tally = _Tally()
-    requests = 0
-    exact = True
-    for prompts in stages:
-        tally.add(prompts, store, counted_draws)
-        requests += len(prompts.digests)
-        exact = exact and prompts.exact
-    prompt_tokens, counted = _prompt_tokens(tally, engine)
-    lengths = [length for length in tally.lengths if length > 0]
-    enough = len(lengths) >= _ENOUGH
-    if enough:
-        mean = sum(lengths) / len(lengths)
-        new_tokens = min(mean * tally.to_ask, tally.limit)
-    else:
-        new_tokens = GUESS * tally.limit
-    return {
-        "requests": requests,
-        "completions": tally.completions,
-        "repeated": tally.repeated,
-        "stored": tally.completions - tally.repeated - tally.to_ask,
-        "to_ask": tally.to_ask,
-        "prompt_tokens": prompt_tokens,
-        "new_tokens": new_tokens,
-        "limit": tally.limit,
-        "counted": counted,
-        "guessed": bool(tally.to_ask) and not enough,
-        "exact": exact,
-    }
-
-
-def _prompt_tokens(tally: _Tally, engine: Engine) -> tuple[float, bool]:
-    """The tokens of prompts, each as often as it is to be asked; and whether a
-    tokenizer counted them.
-
-    Returns: an estimate from characters, and False, where there is no tokenizer.
-    """
-    if not tally.to_ask:
-        return 0.0, True
-    requests = [request for request, _ in tally.lacking]
-    sizes = None
-    if requests:
-        sizes = engine.count_tokens(requests)
-    if sizes is None:
-        return tally.characters / CHARACTERS_A_TOKEN, False
-    tokens = 0
-    times = [count for _, count in tally.lacking]
-    for size, count in zip(sizes, times, strict=True):
-        tokens += size * count
-    return tokens, True
+    def numbers(self, engine: Engine) -> dict[str, Any]:
+        """The columns of `plan` of these stages, but their name."""
+        counts = self.counts
+        to_ask = counts["to_ask"]
+        stored = counts["completions"] - counts["repeated"] - to_ask
+        # Without a tokenizer the tokens of prompts are estimated from characters.
+        prompt_tokens = counts["characters"] / CHARACTERS_A_TOKEN
+        sizes = None
+        if self.lacking:
+            sizes = engine.count_tokens([request for request, _ in self.lacking])
+        if sizes is not None:
+            times = [count for _, count in self.lacking]
+            prompt_tokens = sum(map(operator.mul, sizes, times))
+        lengths = [length for length in self.lengths if length > 0]
+        enough = len(lengths) >= _ENOUGH
+        new_tokens = GUESS * counts["limit"]
+        if enough:
+            mean = sum(lengths) / len(lengths)
+            new_tokens = min(mean * to_ask, counts["limit"])
+        return {
+            **{name: counts[name] for name in ("repeated", *COUNTS)},
+            "stored": stored,
+            "prompt_tokens": prompt_tokens,
+            "new_tokens": new_tokens,
+            "counted": sizes is not None or not to_ask,
+            "guessed": bool(to_ask) and not enough,
+            "exact": self.exact,
+        }
 
 
 def in_words(
@@ -282,7 +218,6 @@ def in_words(
 ) -> Iterator[str | pd.DataFrame]:
     """A plan of stages (`plan`) as people read it: a table, then lines.
 
-    planned: the frame of `plan`.
     rate: tokens written a second, for a line about the time; None: no such line.
     prices: for a million prompt tokens and for a million new tokens; None: no line
     about the cost.
@@ -290,13 +225,11 @@ def in_words(
     """
     # A length that is given takes the place of every guess.
     if new_tokens is not None:
-        expected = planned["to_ask"] * new_tokens
-        planned = planned.assign(new_tokens=expected, guessed=False)
+        new_tokens = planned["to_ask"] * new_tokens
+        planned = planned.assign(new_tokens=new_tokens, guessed=False)
     yield _stage_table(planned)
     totals = planned[list(COUNTS)].sum()
-    prompt = totals["prompt_tokens"]
-    expected_tokens = totals["new_tokens"]
-    limit = totals["limit"]
+    prompt, expected, limit = totals[["prompt_tokens", "new_tokens", "limit"]]
     yield (
         f"\n{totals['to_ask']:,.0f} completions to ask, "
         f"{totals['stored']:,.0f} stored already"
@@ -310,35 +243,23 @@ def in_words(
     guess = ""
     if planned["guessed"].any():
         guess = f" (a guess is {GUESS:.0%} of the limit)"
-    yield f"new tokens: {expected_tokens:,.0f} expected{guess}, {limit:,.0f} at most"
+    yield f"new tokens: {expected:,.0f} expected{guess}, {limit:,.0f} at most"
     if rate is not None:
         yield (
             f"time at {rate:,.0f} tokens a second: "
-            f"{duration(expected_tokens / rate)} expected, "
+            f"{duration(expected / rate)} expected, "
             f"{duration(limit / rate)} at most"
         )
     if prices is not None:
-        yield _cost(prices, prompt, expected_tokens, limit)
+        prompt_price, new_price = prices
+        cost = (prompt * prompt_price + expected * new_price) / 1e6
+        most = (prompt * prompt_price + limit * new_price) / 1e6
+        yield (
+            f"cost at {prompt_price:g} and {new_price:g} a million: "
+            f"{cost:,.2f} expected, {most:,.2f} at most"
+        )
     if not planned["exact"].all():
         yield "stages marked as estimates depend on answers that are not stored yet"
-
-
-def _cost(
-    prices: tuple[float, float], prompt: float, expected: float, limit: float
-) -> str:
-    """What a plan costs, in a line.
-
-    prices: for a million prompt tokens and a million new tokens.
-    prompt, expected, limit: tokens of prompts, and new ones as expected and at most.
-    """
-    prompt_price, new_price = prices
-    prompts_cost = prompt * prompt_price
-    cost = (prompts_cost + expected * new_price) / 1e6
-    most = (prompts_cost + limit * new_price) / 1e6
-    return (
-        f"cost at {prompt_price:g} and {new_price:g} a million: "
-        f"{cost:,.2f} expected, {most:,.2f} at most"
-    )
 
 
 def is_counted(stages: pd.DataFrame) -> bool:

@@ -31,25 +31,10 @@ from nlgeval_lib import files
 
 # The distributions whose versions are recorded where they were imported.
 PACKAGES = (
-    "numpy",
-    "pandas",
-    "scipy",
-    "scikit-learn",
-    "statsmodels",
-    "sacrebleu",
-    "rouge-score",
-    "rouge",
-    "nltk",
-    "bert-score",
-    "sentence-transformers",
-    "transformers",
-    "tokenizers",
-    "torch",
-    "vllm",
-    "shap",
-    "matplotlib",
-    "seaborn",
-    "ipykernel",
+    *("numpy", "pandas", "scipy", "scikit-learn", "statsmodels", "sacrebleu"),
+    *("rouge-score", "rouge", "nltk", "bert-score", "sentence-transformers"),
+    *("transformers", "tokenizers", "torch", "vllm", "shap", "matplotlib"),
+    *("seaborn", "ipykernel"),
 )
 RECORD = ".meta.json"  # after the name of a file with scores
 # what of the checkout a result depends on: a change here is a change of the code
@@ -88,11 +73,9 @@ def collect(
 ) -> dict[str, Any]:
     """The record of one result, as plain JSON values.
 
-    output: the result's name.
-    paper: that it belongs to.
-    notebook: that made it, below notebooks/.
+    output, paper: the result's name, and the paper that it belongs to.
+    notebook, mode: that made it, below notebooks/, and the mode of its run.
     route: how its numbers came about, one of `catalogue.ROUTES`.
-    mode: of the notebook's run.
     parameters: of the run; those that are seeds are named again.
     inputs: data sets and recordings, of which the hashes of their files are recorded.
     coverage: how many items have a value.
@@ -100,6 +83,7 @@ def collect(
     seconds: wall time; None where it was not taken.
     facts: what only the notebook knows (model, prompts, ...).
     """
+    names = [name for name in parameters if name == "seed" or name.endswith("_seed")]
     record = {
         "output": output,
         "paper": paper,
@@ -110,7 +94,7 @@ def collect(
         "library": nlgeval_lib.__version__,
         "git": git(),
         "parameters": dict(parameters),
-        "seeds": _seeds(parameters),
+        "seeds": {name: parameters[name] for name in names},
         "inputs": {name: data_hashes(name) for name in inputs},
         "coverage": dict(coverage or {}),
         "signatures": sorted(set(signatures)),
@@ -123,15 +107,6 @@ def collect(
     return clean(record)
 
 
-def _seeds(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the parameters that are seeds, by their names."""
-    seeds = {}
-    for name, value in parameters.items():
-        if name == "seed" or name.endswith("_seed"):
-            seeds[name] = value
-    return seeds
-
-
 def git() -> dict[str, Any]:
     """The commit of the checkout, and whether code or data differ from it.
 
@@ -140,21 +115,18 @@ def git() -> dict[str, Any]:
     """
     root = files.root()
     in_checkout = (root / ".git").exists() and (root / "nlgeval_lib").exists()
-    if not in_checkout or not shutil.which("git"):
-        return _no_commit("not a git checkout, or no git here")
+    commit = None
+    reason = "not a git checkout, or no git here"
     # Without optional locks no other run of git is disturbed.
     git_command = ("git", "--no-optional-locks")
-    commit = _output(*git_command, "rev-parse", "HEAD")
+    if in_checkout and shutil.which("git"):
+        commit = _output(*git_command, "rev-parse", "HEAD")
+        reason = "no commit yet"
     if commit is None:
-        return _no_commit("no commit yet")
+        return {"commit": None, "dirty": None, "reason": reason}
     present = [name for name in CODE if (root / name).exists()]
     status = _output(*git_command, "status", "--porcelain", "--", *present)
     return {"commit": commit, "dirty": None if status is None else bool(status)}
-
-
-def _no_commit(reason: str) -> dict[str, Any]:
-    """What is recorded where no commit can be named."""
-    return {"commit": None, "dirty": None, "reason": reason}
 
 
 def _output(*command: str) -> str | None:
@@ -163,11 +135,7 @@ def _output(*command: str) -> str | None:
     """
     try:
         process = subprocess.run(
-            command,
-            cwd=files.root(),
-            capture_output=True,
-            text=True,
-            timeout=30,
+            command, cwd=files.root(), capture_output=True, text=True, timeout=30
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
@@ -175,9 +143,7 @@ def _output(*command: str) -> str | None:
 
 
 def packages() -> dict[str, str]:
-    """The versions of those of `PACKAGES` that this process has imported: name ->
-    version.
-    """
+    """The version of each of `PACKAGES` that this process has imported."""
     versions = {}
     for name in PACKAGES:
         # the name of the module: of one distribution it is another word
@@ -294,19 +260,19 @@ def record_of(path: str | Path, sha256: str = "") -> dict[str, Any]:
     return record if same and isinstance(record.get("scores"), dict) else {}
 
 
-def write_record(
-    path: str,
-    earlier: Mapping[str, Any],
-    column: str,
-    facts: Mapping[str, Any],
-) -> None:
-    """Record beside a file of scores where they come from, and those of the file it was
-    made from.
+def runs(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The facts of each run that is recorded beside a file of scores."""
+    facts = record.get("scores", {}).values()
+    return [run for run in facts if isinstance(run, Mapping)]
 
-    path: of the file, which is written already.
+
+def write_record(
+    path: str, earlier: Mapping[str, Any], column: str, facts: Mapping[str, Any]
+) -> None:
+    """Record beside a file of scores, which is written already, where they come from.
+
     earlier: the record of the file that the rows were read from; empty without one.
-    column: the scores' column.
-    facts: of this run, as `Job.record` gives them.
+    column: the scores' column. facts: of this run, as `Job.record` gives them.
     Raises: OSError.
     """
     scores = dict(earlier.get("scores") or {})

@@ -10,18 +10,10 @@ evaluator cannot be shown, and why; `repeated` which rows are there twice.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import os
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +22,7 @@ import pandas as pd
 
 from nlgeval_lib import datasets
 from nlgeval_lib.scoring import cells, columns, logs, provenance
-from nlgeval_lib.scoring.cells import (
-    InputError,
-    as_id,
-    as_number,
-    as_references,
-    as_text,
-    is_missing,
-    listed,
-)
+from nlgeval_lib.scoring.cells import InputError, as_number, is_missing
 from nlgeval_lib.scoring.columns import (
     IDS,
     RATER,
@@ -53,10 +37,10 @@ from nlgeval_lib.scoring.table_files import Dialect, TableFile
 
 # our column -> the function of `cells` that checks a cell of it
 _READERS: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(TEXTS, as_text),
-    **dict.fromkeys((*IDS, RATER), as_id),
-    "reference": functools.partial(as_references, packed=False),
-    "references": as_references,
+    **dict.fromkeys(TEXTS, cells.as_text),
+    **dict.fromkeys((*IDS, RATER), cells.as_id),
+    "reference": functools.partial(cells.as_references, packed=False),
+    "references": cells.as_references,
     RATING: as_number,
 }
 
@@ -110,25 +94,15 @@ class Parts:
                 return
 
     def _checked(self, raw: pd.DataFrame) -> pd.DataFrame:
-        """Rows as they were written under our names, each cell with a meaning checked.
-
-        Raises: InputError naming the row and the column.
-        """
+        """Rows as they were written under our names, each cell with a meaning checked."""
         read = {}
-        # What has no meaning here is taken as it was written, all columns at once.
-        unread: dict[str, str] = {}
         for ours in (*self.plan.sources, *self.plan.filled):
             names = self.plan.sources.get(ours, ())
-            if len(names) == 1 and not _is_read(ours):
-                unread[ours] = names[0]
+            if len(names) == 1 and not _reader(ours):
+                read[ours] = raw[names[0]]  # what has no meaning here stays as it is
             else:
                 read[ours] = self.cells(raw, ours)
-        checked = pd.DataFrame(read, raw.index)
-        if unread:
-            as_written = raw[list(unread.values())].set_axis(list(unread), axis=1)
-            checked = pd.concat([checked, as_written], axis=1)
-            checked = checked[[*self.plan.sources, *self.plan.filled]]
-        return checked
+        return pd.DataFrame(read, raw.index)
 
     def whole(self) -> Rows:
         """All rows at once, in one `Rows`.
@@ -140,19 +114,16 @@ class Parts:
             return parts[0]
         raw = pd.concat([part.given for part in parts])
         frame = pd.concat([part.frame for part in parts])
-        return dataclasses.replace(parts[0], rows=len(raw), given=raw, frame=frame)
+        return replace(parts[0], rows=len(raw), given=raw, frame=frame)
 
     def only(self, choose: Callable[[str], bool]) -> Parts:
         """The same rows with those of our columns that `choose` chooses; no other cell
         is read.
-
-        choose: says of a name of ours whether it is wanted.
         """
-
         plan = self.plan.only(choose)
-        needed = _flat(plan.sources)
+        needed = {column for names in plan.sources.values() for column in names}
         read = self.frames
-        return dataclasses.replace(
+        return replace(
             self,
             plan=plan,
             frames=lambda names: read([name for name in names if name in needed]),
@@ -173,10 +144,8 @@ class Parts:
 
     @property
     def theirs(self) -> dict[str, str]:
-        """Our column -> how a message calls it.
-
-        It is the user's name; " + " between them where several became one; "--fill
-        OURS" for a text of the user's.
+        """Our column -> how a message calls it: the user's name; " + " between them
+        where several became one; "--fill OURS" for a text of the user's.
         """
         made = {ours: " + ".join(names) for ours, names in self.plan.sources.items()}
         return made | {ours: f"--fill {ours}" for ours in self.plan.filled}
@@ -204,17 +173,13 @@ class Parts:
         return self.plan.ours(column)
 
     def lacks(self, column: str) -> str:
-        """That there is no such column, with the nearest name and all there are: a
-        message.
-        """
+        """That there is no such column, with the nearest name: a message."""
         return columns.lacks(self.name, self.columns, column)
 
     def place(self, row: str, column: str = "") -> str:
-        """How a message names a row, or a cell of it.
+        """How a message names a row by its label, such as "line 7", or a cell of it.
 
-        row: its label, such as "line 7".
-        column: one of our columns, for a cell; the message has the user's name of it,
-        and ours behind it.
+        column: one of ours, for a cell; the message has the user's name of it first.
         """
         if not column:
             return f"{self.name}, {row}"
@@ -223,22 +188,24 @@ class Parts:
         return f"{self.name}, {row}, column {name!r}{ours}"
 
     def cells(self, raw: pd.DataFrame, ours: str) -> Any:
-        """One of our columns, each cell checked.
+        """One of our columns of the plan, each cell of `raw` checked.
 
-        raw: rows as they were written.
-        ours: a name in `sources` or `filled`.
-        Returns: a series of texts or ids, an array of numbers.
+        Returns: a series of texts or ids, an array of numbers; of several ratings their
+        mean, NaN for a row without any.
         Raises: InputError naming the row and the column.
         """
         if ours in self.plan.filled:
-            values = [self.plan.filled[ours]] * len(raw)
-        else:
-            names = list(self.plan.sources[ours])
-            if ours == RATING and len(names) > 1:
-                return self._mean_rating(raw, names)
-            given = raw[names if len(names) > 1 else names[0]]
-            values = given.to_numpy().tolist()
-        return self.read(values, ours, raw.index)
+            return self.read([self.plan.filled[ours]] * len(raw), ours, raw.index)
+        names = list(self.plan.sources[ours])
+        if len(names) == 1:
+            return self.read(raw[names[0]].tolist(), ours, raw.index)
+        if ours != RATING:
+            return self.read(raw[names].to_numpy().tolist(), ours, raw.index)
+        ratings = {}
+        for column in names:
+            values = raw[column].tolist()
+            ratings[column] = self.read(values, column, raw.index, as_number)
+        return pd.DataFrame(ratings).mean(axis=1).to_numpy()
 
     def has_number(self, column: pd.Series) -> bool:
         """Whether any cell of a column is a number, as ratings are."""
@@ -251,35 +218,18 @@ class Parts:
                 return True
         return False
 
-    def _mean_rating(self, raw: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-        """The mean of the ratings that each row has; NaN for a row without any.
-
-        Raises: InputError naming the row and the column.
-        """
-        ratings = {}
-        for column in names:
-            values = raw[column].tolist()
-            ratings[column] = self.read(values, column, raw.index, as_number)
-        return pd.DataFrame(ratings).mean(axis=1).to_numpy()
-
     def read(
-        self,
-        values: Iterable[Any],
-        ours: str,
-        places: pd.Index,
-        reader: Any = None,
+        self, values: Iterable[Any], ours: str, places: pd.Index, reader: Any = None
     ) -> Any:
         """The values of a column as they are used.
 
-        values: the cells as they were written.
+        values: the cells as they were written. places: the rows' labels.
         ours: the column, for the message and for what it holds.
-        places: the rows' labels.
         reader: a function of `cells`; None for that of our column.
         Returns: float64 of `as_number`, else a series.
         Raises: InputError naming the first that cannot be used.
         """
-        if reader is None:
-            reader = _reader(ours)
+        reader = reader or _reader(ours)
         if reader is as_number and self.words:
             values = cells.with_words(values, self.words)
         if reader is as_number and self.missing_values:
@@ -287,7 +237,7 @@ class Parts:
         cells_read: list[Any] = []
         try:
             for value in values:
-                cells_read.append(reader(value))
+                cells_read.append(reader(value) if reader else value)
         except ValueError as error:
             place = self.place(places[len(cells_read)], ours)
             raise InputError(f"{place}{error}") from None
@@ -317,42 +267,27 @@ class Rows(Parts):
         yield self
 
     def take(self, rows: slice | np.ndarray) -> Rows:
-        """Some rows of these.
-
-        rows: a slice, their positions, or a mask of all rows.
-        """
-        return dataclasses.replace(
-            self,
-            given=self.given.iloc[rows],
-            frame=self.frame.iloc[rows],
-        )
+        """Some rows of these: a slice, their positions, or a mask of all rows."""
+        return replace(self, given=self.given.iloc[rows], frame=self.frame.iloc[rows])
 
     def unused_marks(self, marks: Iterable[str]) -> str:
-        """Which of these marks of a missing number stand in no rating or score, in
-        words; "" where all do.
+        """Which of these marks of a missing number (`missing_values`) stand in no
+        rating or score, in words; "" where all do.
 
-        A mark that stands nowhere is likely a slip of the user's. marks: as
-        `missing_values` has them.
+        A mark that stands nowhere is likely a slip of the user's.
         """
-        numeric = set[str]()
+        present: list[Any] = []
         for ours, names in self.plan.sources.items():
             if ours not in (*TEXTS, *REFERENCES, *IDS):
-                numeric.update(names)
-        unused = []
-        for mark in marks:
-            if not any(self._has_mark(column, mark) for column in numeric):
-                unused.append(mark)
+                present += self.given[list(names)].to_numpy().ravel().tolist()
+        present = [value for value in present if value is not None]
+        unused = [mark for mark in marks if None not in cells.without(present, [mark])]
         if not unused:
             return ""
         return (
             f"{self.name} has no rating or score {' or '.join(unused)}; is it another "
             "mark that stands for none?"
         )
-
-    def _has_mark(self, column: str, mark: str) -> bool:
-        """Whether a mark of a missing number stands in a column of the user's."""
-        values = self.given[column].tolist()
-        return cells.without(values, [mark]).count(None) > values.count(None)
 
     def numbers(self, column: str) -> np.ndarray:
         """A column as float64, NaN where it is empty or says so (nan, null, none, na).
@@ -366,11 +301,7 @@ class Rows(Parts):
         return np.asarray(self.read(values, column, self.given.index, as_number))
 
 
-def read(
-    path: str | os.PathLike[str],
-    format: str = "",
-    delimiter: str = "",
-) -> Rows:
+def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") -> Rows:
     """The rows of a file, or of standard input for "-", as they are written there: no
     column is renamed, no cell checked.
 
@@ -400,40 +331,47 @@ def chosen_rows(
 ) -> Parts:
     """The rows of a file or of a data set, under our column names.
 
-    input: the file, "-" for standard input. One of `input` and `data` is given.
-    data: a data set's name; a file that lies here is taken too.
+    input, data: one of them: the file, "-" for standard input; or a data set's name.
     format, delimiter: as `read` has them.
     mapping: `ours=theirs`, such as `output=response`. `references` may be given several
-    times, and has then as many references a row. `human=rating_*` is the mean of all
-    columns so named, and `rater_*=rating_*` names each of them.
+    times; `human=rating_*` is the mean of all such columns, `rater_*=rating_*` names
+    each of them.
     fill: `column=text`, one text for all rows, or `@file`.
     limit: only the first so many rows; None for all.
-    missing_values: what stands where a rating or score is missing, such as 99; texts
-    are left as they are.
-    values, without, named: what words stand for (`cells.words_for`), columns that are
-    taken for nothing, and those that the user names for another use.
+    missing_values: what stands where a rating or score is missing, such as 99.
+    values, without, named: what words stand for (`cells.words_for`), columns for
+    nothing, and those that the user names for another use.
     dialect: how the file is written, where its name does not say.
 
     What a file of scores was made with holds on, where no word here says otherwise.
-    Texts may be missing here (an evaluator says what it needs); ratings become numbers,
-    NaN where missing; identifiers become text.
+    Texts may be missing; ratings become numbers, NaN where missing; ids become text.
     Raises: as `read`; InputError for names and cells that do not fit; UnknownName and
     DataUnavailable where a data set is not available.
     """
     if bool(input) == bool(data):
         raise InputError("give either a file (--input) or a data set (--data)")
-    path = input
     if data and not datasets.has(data) and Path(data).is_file():
-        path = data
-    if not path:
+        input = data
+    if not input:
         rows = of_frame(datasets.load(data), data, mapping, fill)
-        return dataclasses.replace(rows, rows=min(rows.rows, limit or rows.rows))
-    rows = _of_file(path, format, delimiter, dialect or Dialect())
+        return replace(rows, rows=min(rows.rows, limit or rows.rows))
+    rows = _of_file(input, format, delimiter, dialect or Dialect())
     marks = tuple(missing_values) or _recorded_marks(rows.earlier)
     words = [*rows.words, *cells.words_for(values)]
     length = min(rows.rows, limit or rows.rows)
-    rows = dataclasses.replace(rows, rows=length, missing_values=marks, words=words)
-    return _planned(rows, [*mapping], fill, without, named)
+    rows = replace(rows, rows=length, missing_values=marks, words=words)
+    rows = _with_paths(rows, mapping := [*mapping])
+    words_of_user = (mapping, fill, without, named)
+    plan = columns.decided(rows.name, rows.columns, rows.earlier, *words_of_user)
+    return _fitting(replace(rows, plan=plan))
+
+
+def _recorded_marks(earlier: Mapping[str, Any]) -> tuple[str, ...]:
+    """What stood for a missing number when a file of scores was made."""
+    marks: dict[str, None] = {}
+    for run in provenance.runs(earlier):
+        marks |= dict.fromkeys(map(str, run.get("missing_values") or ()))
+    return tuple(marks)
 
 
 def of_frame(
@@ -460,13 +398,8 @@ def of_frame(
     return Parts(name=name, columns=names, rows=len(raw), frames=frames, plan=plan)
 
 
-def _of_file(
-    path: str,
-    format: str,
-    delimiter: str,
-    dialect: Dialect,
-) -> Parts:
-    """The rows of a file with no column of ours yet. Raises: as `read`."""
+def _of_file(path: str, format: str, delimiter: str, dialect: Dialect) -> Parts:
+    """The rows of a file with no column of ours yet."""
     file = TableFile(path, format, delimiter, dialect)
     return Parts(
         name=file.name,
@@ -486,39 +419,14 @@ def _plain(frame: pd.DataFrame) -> pd.DataFrame:
     return plain_frame.where(plain_frame.notna(), None)
 
 
-def _reader(ours: str) -> Callable[[Any], Any]:
-    """The function that checks a cell of one of our columns."""
-    if ours.startswith(RATINGS):
-        return as_number
-    return _READERS.get(ours, lambda cell: cell)
-
-
-def _is_read(ours: str) -> bool:
-    """Whether the cells of one of our columns are checked."""
-    return ours in _READERS or ours.startswith(RATINGS)
-
-
-def _flat(sources: Mapping[str, Sequence[str]]) -> set[str]:
-    """The user's columns that ours are made of."""
-    return {column for names in sources.values() for column in names}
+def _reader(ours: str) -> Callable[[Any], Any] | None:
+    """The function that checks a cell of one of our columns; None for one without a
+    meaning.
+    """
+    return as_number if ours.startswith(RATINGS) else _READERS.get(ours)
 
 
 # -- under our names
-
-
-def _planned(
-    rows: Parts,
-    mapping: Sequence[str],
-    fill: Iterable[str],
-    without: Iterable[str],
-    used: Collection[str],
-) -> Parts:
-    """The rows of a file with what is taken for what; used: as `named` there."""
-    rows = _with_paths(rows, mapping)
-    plan = columns.decided(
-        rows.name, rows.columns, rows.earlier, mapping, fill, without, used
-    )
-    return _fitting(dataclasses.replace(rows, plan=plan))
 
 
 def _with_paths(rows: Parts, mapping: Iterable[str]) -> Parts:
@@ -539,27 +447,23 @@ def _with_paths(rows: Parts, mapping: Iterable[str]) -> Parts:
     def frames(wanted: list[str]) -> Iterator[pd.DataFrame]:
         roots = [paths.get(name, (name, ""))[0] for name in wanted]
         for frame in read([*dict.fromkeys(roots)]):
-            columns_of_part = {}
-            for name in wanted:
-                root, inner = paths.get(name, (name, ""))
-                column = frame[root]
-                if inner:
-                    inside = [logs.at(cell, inner) for cell in column]
-                    column = pd.Series(inside, frame.index, dtype=object)
-                columns_of_part[name] = column
-            yield pd.DataFrame(columns_of_part, frame.index)
+            part = frame[roots].set_axis(wanted, axis=1)
+            for path in paths.keys() & {*wanted}:
+                inside = [logs.at(cell, paths[path][1]) for cell in part[path]]
+                part[path] = pd.Series(inside, part.index, dtype=object)
+            yield part
 
     for path in paths:
         if not any(part[path].notna().any() for part in frames([path])):
             raise InputError(f"map: {rows.name} has nothing at {path!r} in any row")
-    return dataclasses.replace(rows, columns=[*rows.columns, *paths], frames=frames)
+    return replace(rows, columns=[*rows.columns, *paths], frames=frames)
 
 
 def _fitting(rows: Parts) -> Parts:
     """The rows without what was taken by its name alone and has cells that will not do:
     usual names, and columns of words that begin as ratings do.
 
-    Raises: InputError for a column of ratings in which one cell is no number.
+    A rating with a slip, one cell among numbers, stays: it is named when it is read.
     """
     plan = rows.plan
     taken = {}  # our column, by its name alone -> the user's
@@ -570,16 +474,15 @@ def _fitting(rows: Parts) -> Parts:
     if not taken:
         return rows
     problems: dict[str, str] = {}
-    has_number = set()
-    has_id = set()
+    sensible = set()  # of ratings those with a number, of ids those with a name
     needed = {name for names in taken.values() for name in names}
-    for raw in rows.frames([name for name in rows.columns if name in needed]):
-        raw = _plain(raw)
-        for ours in taken:
-            if ours.startswith(RATINGS) and rows.has_number(raw[taken[ours][0]]):
-                has_number.add(ours)
-            if ours in IDS and raw[taken[ours][0]].map(_may_be_id).any():
-                has_id.add(ours)
+    for raw in map(_plain, rows.frames([n for n in rows.columns if n in needed])):
+        for ours, names in taken.items():
+            column = raw[names[0]]
+            if ours.startswith(RATINGS) and rows.has_number(column):
+                sensible.add(ours)
+            if ours in IDS and column.map(_may_be_id).any():
+                sensible.add(ours)
             if ours not in problems:
                 try:
                     rows.cells(raw, ours)
@@ -587,34 +490,19 @@ def _fitting(rows: Parts) -> Parts:
                     problems[ours] = str(error)
     unfit = {}
     for ours, problem in problems.items():
-        column = " + ".join(taken[ours])
-        if ours.startswith(RATINGS):
-            if ours in has_number:
-                continue  # a rating with a slip, which is named when it is read
+        if not ours.startswith(RATINGS):
+            plan = plan.without(ours, f"not taken for {ours}, as {problem}")
+            if ours in sensible:  # without any, the column holds something else
+                unfit[ours] = " + ".join(taken[ours])
+        elif ours not in sensible:
             problem = "words, so no rating (--values 'no=0,yes=1' reads words)"
-        else:
-            problem = f"not taken for {ours}, as {problem}"
-        plan = plan.without(ours, problem)
-        if ours in has_id:  # without any, the column holds something else
-            unfit[ours] = column
-    return dataclasses.replace(rows, plan=plan, unfit=unfit)
+            plan = plan.without(ours, problem)
+    return replace(rows, plan=plan, unfit=unfit)
 
 
 def _may_be_id(value: Any) -> bool:
     """Whether a cell can name an input or a system."""
     return isinstance(value, str | int) and bool(str(value).strip())
-
-
-def _recorded_marks(earlier: Mapping[str, Any]) -> tuple[str, ...]:
-    """What stood for a missing number when a file of scores was made, of all
-    its runs.
-    """
-    marks: dict[str, None] = {}
-    for run in earlier.get("scores", {}).values():
-        recorded = run.get("missing_values") if isinstance(run, dict) else None
-        for mark in recorded or ():
-            marks[str(mark)] = None
-    return tuple(marks)
 
 
 # -- before the first row is scored
@@ -661,11 +549,7 @@ def incomplete(
     return reasons
 
 
-def _needed_columns(
-    rows: Rows,
-    needs: Sequence[str],
-    evaluator: str,
-) -> str:
+def _needed_columns(rows: Rows, needs: Sequence[str], evaluator: str) -> str:
     """That these columns are not there, and how to give them: a message."""
     named = []
     maps = []
@@ -676,16 +560,20 @@ def _needed_columns(
         suggested.append(column)
         named.append("a column " + " or ".join(map(repr, columns.choices(need))))
         maps.append(f"--map {need}={column or 'COLUMN'}")
-        if need == "rubric":
-            fills.append("--rubric FILE, or -s rubric=no")
-        else:
-            fills.append(f"--fill {need}=TEXT")
+        rubric = "--rubric FILE, or -s rubric=no"
+        fills.append(rubric if need == "rubric" else f"--fill {need}=TEXT")
     present = ", ".join(rows.columns) or "none"
     return (
         f"{evaluator} needs {' and '.join(named)}, and {rows.name} has {present}; "
         f"say which it is ({' '.join(maps)}), or give one text for all rows "
         f"({' '.join(fills)})"
     )
+
+
+def _key_columns(part: Rows) -> list[str]:
+    """The columns that tell a row; none where input or system has no column."""
+    keys = [name for name in (*IDS, "aspect") if name in part.frame.columns]
+    return keys if {*keys} >= {*IDS} else []
 
 
 def keys_of(part: Rows) -> np.ndarray:
@@ -710,27 +598,25 @@ def repeated(rows: Parts, keys: Sequence[np.ndarray]) -> str:
     repeats = np.flatnonzero(pd.Series(all_keys).duplicated())
     if not len(repeats):
         return ""
-    repeat = int(repeats[0])
-    original = int(np.argmax(all_keys == all_keys[repeat]))
-    # Read the parts again up to the first repeat, to name both rows.
-    start = 0
-    original_row = ""
-    for part in rows:
-        if start <= original < start + len(part):
-            original_row = part.given.index[original - start]
-        if start <= repeat < start + len(part):
-            break
-        start += len(part)
-    position = repeat - start
-    key_columns = _key_columns(part)
+    original = _row_at(rows, int(np.argmax(all_keys == all_keys[repeats[0]])))
+    repeat = _row_at(rows, int(repeats[0]))
     values = []
-    for column in key_columns:
-        values.append(f"{rows.theirs[column]} {part.frame[column].iloc[position]!r}")
+    for column in _key_columns(repeat):
+        values.append(f"{rows.theirs[column]} {repeat.frame[column].iloc[0]!r}")
     return (
-        f"{len(repeats)} rows have the {', '.join(key_columns)} of an earlier one, first "
-        f"{part.place(part.given.index[position])}: {', '.join(values)} as in "
-        f"{original_row}"
+        f"{len(repeats)} rows have the {', '.join(_key_columns(repeat))} of an earlier "
+        f"one, first {repeat.place(repeat.given.index[0])}: {', '.join(values)} as in "
+        f"{original.given.index[0]}"
     )
+
+
+def _row_at(rows: Parts, position: int) -> Rows:
+    """The row at a position; the parts are read again up to it."""
+    for part in rows:
+        if position < len(part):
+            return part.take(slice(position, position + 1))
+        position -= len(part)
+    raise IndexError(position)
 
 
 def lists_as_text(part: Rows) -> dict[str, int]:
@@ -738,13 +624,9 @@ def lists_as_text(part: Rows) -> dict[str, int]:
     counts = {}
     for ours in ("output", "reference"):
         texts = part.frame.get(ours, ())
-        number = sum(isinstance(text, str) and bool(listed(text)) for text in texts)
+        number = sum(
+            isinstance(text, str) and bool(cells.listed(text)) for text in texts
+        )
         if number:
             counts[ours] = number
     return counts
-
-
-def _key_columns(part: Rows) -> list[str]:
-    """The columns that tell a row; none where input or system has no column."""
-    keys = [name for name in (*IDS, "aspect") if name in part.frame.columns]
-    return keys if {*keys} >= {*IDS} else []

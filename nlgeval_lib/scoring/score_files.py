@@ -19,16 +19,9 @@ import json
 import os
 import shutil
 from collections import defaultdict
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,9 +34,6 @@ from nlgeval_lib.scoring.table_files import format_of
 
 _SCORED = ("value", "status", "reason")  # what every score has
 _NOTHING: tuple[Any, ...] = (None, "", [], {})  # values of details that say nothing
-_LISTS = (list, tuple)
-# the types by which a column is known; bool before int, which it is a kind of
-_KINDS = (str, bool, int, float, *_LISTS)
 
 
 def score_columns(column: str) -> tuple[str, str, str, str]:
@@ -99,26 +89,25 @@ class ScoreFile:
         self._filled: set[str] = set()  # the details that have a value for some row
 
     def scores(
-        self,
-        number: int,
-        part: Rows,
-        make: Callable[[], pd.DataFrame],
+        self, number: int, part: Rows, make: Callable[[], pd.DataFrame]
     ) -> pd.DataFrame:
         """The scores of a part as an earlier run made them; else those of `make`, which
         are stored.
 
-        number: of the part, from 0.
-        part: its rows.
-        make: gives the scores, as `Job.parts` has them.
+        number: of the part, from 0. make: gives the scores, as `Job.parts` has them.
         Raises: OSError; and as `make`.
         """
-        place = self._part(number)
-        stored = _as_stored(place, part)
-        scored = make() if stored is None else stored
-        cells = {}
-        for name in scored.columns:
-            cells[name] = files.plain(scored[name].tolist())
-        if stored is None:
+        place = self._folder / f"{number}.json"
+        try:
+            cells, signature = files.from_json(place.read_text(encoding="utf-8"))
+            scored = pd.DataFrame(cells, part.given.index, dtype=object)
+            scored = scored.astype({"value": float})
+            scored.attrs["signature"] = str(signature)
+        except (FileNotFoundError, ValueError, TypeError, KeyError):
+            scored = make()
+            cells = {}
+            for name in scored.columns:
+                cells[name] = files.plain(scored[name].tolist())
             signature = scored.attrs.get("signature", "")
             files.write_text(place, json.dumps([cells, signature]))
         # What the columns hold must be known before the first row is written.
@@ -135,23 +124,22 @@ class ScoreFile:
         """The file, or in its place another one: rows and scores of every part.
 
         data: the parts that `scores` was asked for, in order.
-        path: of another file; "" for the file itself.
         Raises: OSError.
         """
         details_column = score_columns(self.column)[-1]
         columns, column_of = self._all_columns()
         with writing(path or str(self.path), columns, self._inert) as add:
             for number, part in enumerate(data):
-                cells, _ = _stored(self._part(number))
+                place = self._folder / f"{number}.json"
+                cells, _ = files.from_json(place.read_text(encoding="utf-8"))
                 cells["value"] = np.array(cells["value"], dtype=float)
                 values = self._own_columns(part, cells)
                 all_details = cells.get("details", ())
                 for name, column in column_of.items():
                     values[column] = [details.get(name) for details in all_details]
                 if details_column in columns:
-                    values[details_column] = [
-                        _further(details, column_of) for details in all_details
-                    ]
+                    further = [_further(details, column_of) for details in all_details]
+                    values[details_column] = further
                 add(pd.DataFrame(values, dtype=object))
 
     def _all_columns(self) -> tuple[dict[str, set[type]], dict[str, str]]:
@@ -189,17 +177,14 @@ class ScoreFile:
             raise InputError(
                 f"another run is writing {self.path}; wait for it, or name another file"
             ) from None
-        self._remove_leftovers()
-        return self
-
-    def _remove_leftovers(self) -> None:
-        """Remove what runs that were killed left, but the parts of the same key."""
+        # Killed runs leave drafts, and parts, of which those of the same key serve.
         note = self._folder / "key"
         if not self.resumes or not note.exists() or note.read_text() != self._mark:
             for part in self._folder.glob("*.json"):
                 part.unlink()
             files.write_text(note, self._mark)
         remove_drafts(self.path)
+        return self
 
     def __exit__(self, kind: object, *_: object) -> None:
         """Remove the parts, but of a run that was stopped and can go on from them."""
@@ -208,15 +193,11 @@ class ScoreFile:
             shutil.rmtree(self._folder, ignore_errors=True)
         self._lock.close()
 
-    def _part(self, number: int) -> Path:
-        """Where the scores of a part are stored."""
-        return self._folder / f"{number}.json"
-
     def _own_columns(self, part: Rows, cells: Mapping[str, Any]) -> dict[str, Any]:
         """The columns of a part without its details: the rows' own, which row it is,
-        the scores.
+        and the scores, which are `cells`.
 
-        cells: the columns of the scores. Returns: column -> one value a row.
+        Returns: column -> one value a row.
         """
         texts = set()  # columns of the user's that are left out
         if self.only_scores:
@@ -234,37 +215,12 @@ class ScoreFile:
             if name not in part.frame.columns or part.theirs.get(name) == name:
                 continue
             if name not in columns and name not in part.plan.guessed:
-                values = part.frame[name]
-                columns[name] = [
-                    None if is_missing(value) else value for value in values
-                ]
+                values = part.frame[name].astype(object)
+                columns[name] = values.where(values.notna(), None).tolist()
         names = score_columns(self.column)
         for name, score_name in zip(names, _SCORED, strict=False):
             columns[name] = cells[score_name]
         return columns
-
-
-def _stored(place: Path) -> Any:
-    """The columns and the signature of the scores of a part, as `ScoreFile.scores`
-    stored them.
-    """
-    return files.from_json(place.read_text(encoding="utf-8"))
-
-
-def _as_stored(place: Path, part: Rows) -> pd.DataFrame | None:
-    """The scores of a part as an earlier run stored them; None where there are none
-    that can be read.
-
-    place: of the stored part. part: its rows, of which the index is taken.
-    """
-    try:
-        cells, signature = _stored(place)
-        scored = pd.DataFrame(cells, part.given.index, dtype=object)
-        scored = scored.astype({"value": float})
-    except (FileNotFoundError, ValueError, TypeError, KeyError):
-        return None
-    scored.attrs["signature"] = str(signature)
-    return scored
 
 
 def _further(details: Mapping[str, Any], column_of: Collection[str]) -> dict[str, Any]:
@@ -288,12 +244,7 @@ def remove_drafts(path: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-def check_output(
-    path: str,
-    *inputs: str,
-    why: str = "",
-    rows: str = "",
-) -> None:
+def check_output(path: str, *inputs: str, why: str = "", rows: str = "") -> None:
     """Pass where a file can be written and is none of the inputs: known before the work
     is done.
 
@@ -346,21 +297,34 @@ def writing(
     """
     format = format_of(path)
     names = [files.whole(str(column)) for column in columns]
-    with files.replacing(path) as partial:
+    with contextlib.ExitStack() as stack:
+        draft = stack.enter_context(files.replacing(path))
         if format == "parquet":
-            with _parquet_writer(partial, names, columns) as add:
-                yield add
-        else:
-            with open(partial, "w", encoding="utf-8", newline="") as file:
+            yield stack.enter_context(_parquet_writer(draft, names, columns))
+            return
+        file = stack.enter_context(open(draft, "w", encoding="utf-8", newline=""))
+        delimiter = "\t" if format == "tsv" else ","
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+
+        def write_row(fields: Iterable[Any]) -> None:
+            writer.writerow(map(inert_cell, fields) if inert else fields)
+
+        def add(frame: pd.DataFrame) -> None:
+            for row in frame.to_numpy(dtype=object).tolist():
                 if format == "jsonl":
-                    yield _json_writer(file, names)
+                    record = dict(zip(names, row, strict=True))
+                    file.writelines(files.json_lines([record]))
                 else:
-                    yield _csv_writer(file, names, format, inert)
+                    write_row(map(_field, row))
+
+        if format != "jsonl":
+            write_row(names)
+        yield add
 
 
 @contextlib.contextmanager
 def _parquet_writer(
-    path: Path, names: Sequence[str], columns: Mapping[str, set[type]]
+    path: Path, names: Iterable[str], columns: Mapping[str, set[type]]
 ) -> Iterator[Callable[[pd.DataFrame], None]]:
     """A context that yields what adds frames to a file of parquet.
 
@@ -369,46 +333,20 @@ def _parquet_writer(
     import pyarrow
     import pyarrow.parquet
 
-    types = [_arrow_type(types) for types in columns.values()]
-    schema = pyarrow.schema(list(zip(names, types, strict=True)))
+    fields = []
+    for name, types in zip(names, columns.values(), strict=True):
+        fields.append((name, _arrow_type(types)))
+    schema = pyarrow.schema(fields)
 
     def add(frame: pd.DataFrame) -> None:
-        values = {}
-        for name, (column, types) in zip(names, columns.items(), strict=True):
-            values[name] = _of_types(frame[column], types)
-        parquet.write_table(pyarrow.table(values, schema))
+        values = []
+        for column, types in columns.items():
+            values.append(_of_types(frame[column], types))
+        table = dict(zip(schema.names, values, strict=True))
+        parquet.write_table(pyarrow.table(table, schema))
 
     with pyarrow.parquet.ParquetWriter(path, schema) as parquet:
         yield add
-
-
-def _json_writer(file: TextIO, names: Sequence[str]) -> Callable[[pd.DataFrame], None]:
-    """What adds frames to a file of JSON Lines."""
-
-    def add(frame: pd.DataFrame) -> None:
-        for row in frame.to_numpy(dtype=object).tolist():
-            record = dict(zip(names, row, strict=True))
-            file.writelines(files.json_lines([record]))
-
-    return add
-
-
-def _csv_writer(
-    file: TextIO, names: Sequence[str], format: str, inert: bool
-) -> Callable[[pd.DataFrame], None]:
-    """What adds frames to a file of CSV or TSV, whose header is written now."""
-    delimiter = "\t" if format == "tsv" else ","
-    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-
-    def write_row(fields: Iterable[Any]) -> None:
-        writer.writerow(map(inert_cell, fields) if inert else fields)
-
-    def add(frame: pd.DataFrame) -> None:
-        for row in frame.to_numpy(dtype=object).tolist():
-            write_row(map(_field, row))
-
-    write_row(names)
-    return add
 
 
 def _field(value: Any) -> Any:
@@ -428,34 +366,31 @@ def _field(value: Any) -> Any:
 def kinds(values: Iterable[Any]) -> set[type]:
     """The types in a column, by which a column of parquet gets its type.
 
-    Returns: of str, bool, int, float and list (of texts) those that are there; object
-    for all others, for lists of other things and for whole numbers of more than 64
-    bits; none where the column is empty.
+    Returns: of str, bool, int of 64 bits, float and list of texts those that are there;
+    object for all others; none where the column is empty.
 
     Example:
         >>> kinds([1, 2.5, None]) == {int, float}
         True
     """
-    present = [value for value in values if value is not None]
     types: set[type] = set()
-    for own_type in set(map(type, present)):
-        bases = [kind for kind in _KINDS if issubclass(own_type, kind)]
-        types.add(bases[0] if bases else object)
-    if types.intersection(_LISTS):
-        types.difference_update(_LISTS)
-        types.add(list)
-    if types & {int, list} and not all(map(_storable, present)):
-        types.add(object)
+    for value in values:
+        kind: type = object
+        for plain_type in (str, bool, int, float):  # bool is an int, too
+            if isinstance(value, plain_type):
+                kind = plain_type
+                break
+        if isinstance(value, list | tuple) and all(map(_is_text, value)):
+            kind = list
+        if kind is int and abs(value) >= 1 << 63:
+            kind = object
+        if value is not None:
+            types.add(kind)
     return types
 
 
-def _storable(value: Any) -> bool:
-    """Whether a column of parquet can hold a value that is a list or a whole number: a
-    list of texts, a number of 64 bits.
-    """
-    if isinstance(value, _LISTS):
-        return all(isinstance(text, str) for text in value)
-    return not isinstance(value, int) or abs(value) < 1 << 63
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 def _arrow_type(types: set[type]) -> Any:
@@ -464,17 +399,15 @@ def _arrow_type(types: set[type]) -> Any:
     """
     import pyarrow
 
-    if types == {list}:
-        return pyarrow.list_(pyarrow.string())
-    if not types:
-        return pyarrow.null()
-    if types == {bool}:
-        return pyarrow.bool_()
-    if types == {int}:
-        return pyarrow.int64()
-    if types in ({float}, {int, float}):
-        return pyarrow.float64()
-    return pyarrow.string()
+    own_types = {
+        frozenset(): pyarrow.null(),
+        frozenset({list}): pyarrow.list_(pyarrow.string()),
+        frozenset({bool}): pyarrow.bool_(),
+        frozenset({int}): pyarrow.int64(),
+        frozenset({float}): pyarrow.float64(),
+        frozenset({int, float}): pyarrow.float64(),
+    }
+    return own_types.get(frozenset(types), pyarrow.string())
 
 
 def _of_types(values: Iterable[Any], types: set[type]) -> list[Any]:

@@ -58,7 +58,6 @@ _NO_CHOICE = "\0"  # a text that no setting takes
 class Setting:
     """One setting of a class or function.
 
-    name: of the argument.
     takes: the types that it takes, as `parameters` gives them.
     default: its default; `inspect.Parameter.empty` where it has to be given.
     part_of: the argument that it is a part of (`sampling`); "" for an argument of its
@@ -69,11 +68,6 @@ class Setting:
     takes: tuple[Any, ...]
     default: Any = _NEEDED
     part_of: str = ""
-
-    @property
-    def words(self) -> str:
-        """What it takes, in words."""
-        return self.in_words()
 
     def in_words(self, texts: Sequence[str] = ()) -> str:
         """What it takes, in words, such as "a number, none".
@@ -91,13 +85,11 @@ class Setting:
 
 
 def pairs(
-    texts: Iterable[str] | None,
-    flag: str,
-    form: str = "name=value",
+    texts: Iterable[str] | None, flag: str, form: str = "name=value"
 ) -> Iterator[tuple[str, str]]:
     """The two sides of each text of a repeatable option, such as ("n", "1") of "n=1".
 
-    flag: the option, for the message. form: how such a text looks, for the message.
+    flag, form: the option, and how such a text looks, for the message.
     Raises: InputError for a text without an equals sign.
     """
     for text in texts or ():
@@ -163,13 +155,12 @@ def parsed(
 ) -> dict[str, Any]:
     """Keyword arguments for `target` from `name=value` texts.
 
-    target: the class or function.
     settings: the texts; `@file` as a value reads it from a file.
     subject: what the settings are of, for the messages: "engine vllm", "bleu".
     flag: the option that they were given by. An engine's option ("--engine-set") that
     its signature does not name is read as a number, yes/no or text by its look.
-    given: arguments that are there already; with them (also with an empty mapping),
-    every argument that the target needs must be there. None: arguments may be missing.
+    given: arguments that are there already; unless it is None, every argument that the
+    target needs must be there.
     Returns: given and read arguments; the settings of a sampling are one mapping.
     Raises: InputError naming the setting, what it takes, and for an unknown one the
     nearest; or the arguments that are missing.
@@ -183,14 +174,13 @@ def parsed(
             if not passes_on:
                 raise InputError(_unknown(name, by_name, subject, flag))
             setting = Setting(name, (Any,))
-        # A part of `sampling` goes into the mapping of that argument.
         holder = arguments
-        if setting.part_of:
+        if setting.part_of:  # such as `sampling`, which is one mapping
             holder = arguments.setdefault(setting.part_of, {})
         try:
             read = _read(text_or_file(value), setting.takes)
         except TypeError:
-            problem = f"{name}={value[:60]}: {setting.words} is needed"
+            problem = f"{name}={value[:60]}: {setting.in_words()} is needed"
             raise InputError(f"{flag} {problem}") from None
         if given and name in given and not setting.part_of:
             both = f"{name} and --{name.replace('_', '-')}"
@@ -201,31 +191,14 @@ def parsed(
     if given is None:
         return arguments
     arguments = {**given, **arguments}
-    _check_needed(by_name, arguments, subject, flag)
+    needed = [name for name in by_name if by_name[name].default is _NEEDED]
+    missing = [f"{flag} {name}=..." for name in needed if name not in arguments]
+    if missing:
+        raise InputError(f"{subject} needs {', '.join(missing)}")
     return arguments
 
 
-def _check_needed(
-    by_name: Mapping[str, Setting],
-    arguments: Mapping[str, Any],
-    subject: str,
-    flag: str,
-) -> None:
-    """Pass where every argument without a default is there. Raises: InputError."""
-    missing = []
-    for name, setting in by_name.items():
-        if setting.default is _NEEDED and name not in arguments:
-            missing.append(f"{flag} {name}=...")
-    if missing:
-        raise InputError(f"{subject} needs {', '.join(missing)}")
-
-
-def _unknown(
-    name: str,
-    by_name: Iterable[str],
-    subject: str,
-    flag: str,
-) -> str:
+def _unknown(name: str, by_name: Iterable[str], subject: str, flag: str) -> str:
     """That there is no such setting, with the nearest name and those there are."""
     names = ", ".join(key for key in by_name if "." not in key) or "none"
     return (
@@ -242,10 +215,8 @@ def _takes_any_keyword(function: Any) -> bool:
 
 
 def described(target: Any) -> list[tuple[str, str, str]]:
-    """Every setting of a class or function for a list that people read.
-
-    Returns: (name, what it takes, default) in words, a row a setting; of the settings
-    of `sampling` each name once, those of another stage in one row for all.
+    """Every setting of a class or function as (name, what it takes, default) in words;
+    of the settings of `sampling` each name once, those of another stage in one row.
     """
     rows = []
     by_name = settings_of(target)
@@ -276,16 +247,13 @@ def _allowed_texts(target: Any, by_name: Mapping[str, Setting]) -> dict[str, lis
     Each is tried with a text that no setting takes: the refusal lists the choice, so
     that this list and the check cannot differ.
     """
-    needed = {}
-    for name, setting in by_name.items():
-        if setting.default is _NEEDED:
-            needed[name] = _NO_CHOICE
+    needed = [name for name in by_name if by_name[name].default is _NEEDED]
     allowed = {}
     for name, setting in by_name.items():
         if str not in setting.takes or setting.part_of:
             continue
         try:
-            target(**{**needed, name: _NO_CHOICE})
+            target(**dict.fromkeys([*needed, name], _NO_CHOICE))
         except NotAllowed as refusal:
             if refusal.setting == name:
                 allowed[name] = refusal.texts
@@ -324,9 +292,7 @@ def parameters(target: Any) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
 
 
 def _takes(hint: Any) -> Iterator[Any]:
-    """The types of a hint that can be written as text; a union gives those of its
-    members.
-    """
+    """The types of a hint, or of a union's members, that can be written as text."""
     origin = typing.get_origin(hint) or hint
     if origin in (typing.Union, types.UnionType):
         for member in typing.get_args(hint):

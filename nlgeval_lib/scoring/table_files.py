@@ -34,7 +34,7 @@ from nlgeval_lib.scoring.cells import InputError
 
 FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
 STDIN = "-"  # the path of standard input
-_LONGEST = 1 << 27  # characters or bytes of one line
+_LONGEST = 1 << 27  # bytes of one line
 _DEEPEST = 100  # lists and objects within each other
 # how packed files begin -> what they are called
 _PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip or xlsx"}
@@ -58,8 +58,7 @@ class Dialect:
 def format_of(path: str, stated: str = "") -> str:
     """The format of a file: the stated one, else by the ending of the file's name.
 
-    Raises: InputError naming the formats; ImportError where parquet cannot be read
-    here.
+    Raises: InputError naming the formats; ImportError where parquet cannot be read.
     """
     allowed = ", ".join(FORMATS)
     if stated and stated not in FORMATS:
@@ -74,8 +73,7 @@ def format_of(path: str, stated: str = "") -> str:
             f"of {allowed}"
         )
     if format == "parquet":
-        # The core does not need pyarrow: that it is missing must not come out only
-        # after the scores have been made.
+        # That pyarrow is missing must come out before the scores are made.
         importlib.import_module("pyarrow.parquet")
     return format
 
@@ -88,9 +86,7 @@ def called(path: str) -> str:
 def _opened(path: str, text: bool = True) -> Any:
     """The bytes of a file, or of standard input for "-", to be read as often as wanted.
 
-    What cannot be read twice (a pipe) is copied first. text: whether it is to be text.
-    Raises: InputError for what cannot be read, is empty, or cannot be UTF-8 where it is
-    to be text.
+    What cannot be read twice (a pipe) is copied first. text: whether it is to be UTF-8.
     """
     try:
         if path != STDIN:
@@ -119,10 +115,7 @@ def _opened(path: str, text: bool = True) -> Any:
 
 
 def _check_text(head: bytes, name: str) -> None:
-    """Pass where the first bytes of a file may be UTF-8 text.
-
-    Raises: InputError for packed files, UTF-16 and UTF-32, saying what the file is.
-    """
+    """Raise an InputError where a file that begins so is packed, UTF-16 or UTF-32."""
     for mark, packed in _PACKED.items():
         if head.startswith(mark):
             raise InputError(
@@ -144,38 +137,20 @@ def plain_text(path: str) -> str:
 def _lines(file: Any, name: str) -> Iterator[tuple[int, str]]:
     """Each line with its number, from 1; a mark at the file's beginning (BOM) is left
     out.
-
-    Raises: InputError naming the line that is not UTF-8, or too long.
     """
     file.seek(0)
     lines = iter(lambda: file.readline(_LONGEST + 1), b"")
     for number, raw in enumerate(lines, start=1):
-        _check_length(raw, f"{name}, line {number}")
+        if len(raw) > _LONGEST:
+            raise InputError(
+                f"{name}, line {number} has more than {_LONGEST >> 20} MB; write a row "
+                "a line, with the texts that are to be scored"
+            )
         try:
             yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
             problem = f"byte {raw[error.start]:#04x} is not UTF-8; save it as UTF-8"
             raise InputError(f"{name}, line {number}: {problem}") from None
-
-
-def _check_length(line: bytes | str, place: str) -> None:
-    """Pass where a line is no longer than memory serves. Raises: InputError."""
-    if len(line) > _LONGEST:
-        raise InputError(
-            f"{place} has more than {_LONGEST >> 20} MB; write a row a line, with the "
-            "texts that are to be scored"
-        )
-
-
-def _text_lines(file: Any, name: str) -> Iterator[str]:
-    """Each line of a text as it is written, its line end included.
-
-    Raises: InputError for one too long.
-    """
-    lines = iter(lambda: file.readline(_LONGEST + 1), "")
-    for number, line in enumerate(lines, start=1):
-        _check_length(line, f"{name}, line {number}")
-        yield line
 
 
 class TableFile:
@@ -206,7 +181,8 @@ class TableFile:
     ) -> None:
         self.dialect = dialect or Dialect()
         self.remarks: list[str] = []
-        self._nameless: dict[int, str] = {}  # places of CSV columns that are left out
+        self._blank = 0
+        self._numbered = False  # whether a nameless first column has row numbers
         self.kind = format_of(path, format)
         self.name = called(path)
         self.delimiter = delimiter or ("\t" if self.kind == "tsv" else ",")
@@ -217,39 +193,6 @@ class TableFile:
         self._file.seek(0)
         self.sha256 = hashlib.file_digest(self._file, "sha256").hexdigest()
         self.columns, self.rows = self._columns_and_rows()
-        self._check_columns()
-        if not self.rows:
-            raise InputError(f"{self.name} has no rows")
-        self._state = self._now()
-
-    def _columns_and_rows(self) -> tuple[list[str], int]:
-        """The names of the columns in order, and how many rows there are.
-
-        All but parquet is read through for this. Raises: InputError.
-        """
-        columns: dict[str, None] = {}
-        rows = 0
-        self._blank = 0
-        if self.kind == "parquet":
-            with self._parquet() as table:
-                names = table.schema_arrow.names
-                rows = table.metadata.num_rows
-            _check_once(names, f"{self.name}: ")
-            for name in names:
-                # pandas stores the index of a frame as a column of such a name
-                if not name.startswith("__index_level_"):
-                    columns[name] = None
-        else:
-            for _, record in self._records():
-                columns.update(dict.fromkeys(record))
-                rows += 1
-        if self._blank:
-            self.remarks.append(f"{self._blank} blank rows are left out")
-        self.remarks += self._nameless.values()
-        return list(columns), rows
-
-    def _check_columns(self) -> None:
-        """Pass where every column has a name that is text. Raises: InputError."""
         for column in self.columns:
             if not str(column).strip():
                 raise InputError(
@@ -260,6 +203,35 @@ class TableFile:
                 cells.as_text(str(column))
             except ValueError as error:
                 raise InputError(f"{self.name}, column {column!r}{error}") from None
+        if not self.rows:
+            raise InputError(f"{self.name} has no rows")
+        self._state = self._now()
+
+    def _columns_and_rows(self) -> tuple[list[str], int]:
+        """The names of the columns in order, and how many rows there are.
+
+        All but parquet is read through for this.
+        """
+        if self.kind == "parquet":
+            with self._parquet() as table:
+                names = table.schema_arrow.names
+                rows = table.metadata.num_rows
+            _check_once(names, f"{self.name}: ")
+            # pandas stores the index of a frame as a column of such a name
+            index = "__index_level_"
+            return [name for name in names if not name.startswith(index)], rows
+        columns: dict[str, None] = {}
+        rows = 0
+        for _, record in self._records():
+            columns.update(dict.fromkeys(record))
+            rows += 1
+        if self._blank:
+            self.remarks.append(f"{self._blank} blank rows are left out")
+        if self._numbered:
+            self.remarks.append("the nameless first column is left out")
+        if columns.keys() >= {*logs.ERROR_COLUMNS}:
+            self.remarks.append(f"a row is an error; --from {logs.MQM} sums weights")
+        return list(columns), rows
 
     def parts(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
         """The rows of these columns (default: all), at most `cells.ROWS` at a time:
@@ -284,16 +256,13 @@ class TableFile:
         return status.st_size, status.st_mtime_ns
 
     def _check_unchanged(self) -> None:
-        """Pass where the file is as it was when it was opened. Raises: InputError."""
         if self._now() != self._state:
             raise InputError(
                 f"{self.name} was changed while it was read; run the command again"
             )
 
     def _read_parts(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        """The rows in parts of at most `cells.ROWS` rows and about
-        `cells.BYTES` bytes.
-        """
+        """The rows in parts of at most `cells.ROWS` rows and about `cells.BYTES`."""
         if self.kind == "parquet":
             yield from self._parquet_parts(list(columns))
             return
@@ -312,30 +281,22 @@ class TableFile:
         """The place of each row, such as "line 7", and its cells: column -> value."""
         self._blank = 0
         records = self._csv() if self.kind in ("csv", "tsv") else self._json()
+        if self.dialect.log == logs.MQM:
+            records = logs.mqm_ratings(records, self.remarks)
         for place, record in records:
-            if _is_blank(record):
-                self._blank += 1
-            else:
-                yield place, record
-
-    def _json(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The rows of JSON Lines, or of the list that the file is.
-
-        Raises: InputError for a row that is no object.
-        """
-        for place, record in self._json_values():
             if not isinstance(record, dict):
                 raise InputError(
                     f"{self.name}, {place}: {type(record).__name__} where an object "
                     "with named columns is needed"
                 )
-            yield place, record
+            if all(cell is None or not str(cell).strip() for cell in record.values()):
+                self._blank += 1
+            else:
+                yield place, record
 
-    def _json_values(self) -> Iterator[tuple[str, Any]]:
-        """The place and the value of each line, or of each member of the list that the
+    def _json(self) -> Iterator[tuple[str, Any]]:
+        """The place and the value of each row of JSON Lines, or of the list that the
         file is.
-
-        Raises: InputError for what is no JSON, and for a file that is no list.
         """
         lines = _lines(self._file, self.name)
         if self.kind == "jsonl":
@@ -361,10 +322,7 @@ class TableFile:
         return rows
 
     def _unpacked(self) -> dict[str, Any]:
-        """A packed log of inspect_ai as its JSON form has it.
-
-        Raises: InputError for another packed file.
-        """
+        """A packed log of inspect_ai as its JSON form has it."""
         try:
             with zipfile.ZipFile(self._file) as packed:
                 names = packed.namelist()
@@ -379,24 +337,17 @@ class TableFile:
         return whole | {"samples": [_loaded(text, self.name) for text in texts]}
 
     def _csv(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The rows of CSV and TSV; the place of a row is the line on which it begins.
-
-        Raises: InputError for a row with another number of fields than the header, a
-        quote that is not closed, and a line that is not UTF-8.
-        """
-        # By default a long text is an error of csv; how long a line may be is checked
-        # by `_text_lines`.
+        """The rows of CSV and TSV; the place of a row is the line on which it begins."""
+        # By default a long text is an error of csv; `_lines` bounds a line.
         limit = csv.field_size_limit(sys.maxsize)
+        quoted = self.dialect.quoted and self.dialect.log != logs.MQM
         header: list[str] = []
         line = 1
-        self._file.seek(0)
-        text = io.TextIOWrapper(self._file, encoding="utf-8-sig", newline="")
         try:
-            lines = _text_lines(text, self.name)
             reader = csv.reader(
-                lines,
+                self._csv_lines(),
                 delimiter=self.delimiter,
-                quoting=csv.QUOTE_MINIMAL if self.dialect.quoted else csv.QUOTE_NONE,
+                quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
                 strict=True,
             )
             for row in reader:
@@ -404,7 +355,7 @@ class TableFile:
                 line = reader.line_num + 1
                 if not header:
                     header = row
-                    _check_header(header, self.delimiter, f"{self.name}, line 1")
+                    self._check_header(header)
                 elif not any(map(str.strip, row)):
                     self._blank += bool(row)
                 elif len(row) != len(header):
@@ -420,27 +371,36 @@ class TableFile:
                 f"{self.name}, line {line}: {error}; is a double quote not closed, or "
                 "not doubled? --no-quotes reads quotes as letters"
             ) from None
-        except UnicodeDecodeError:
-            # Reading line by line raises the error that names the line.
-            for _ in _lines(self._file, self.name):
-                pass
-            raise
         finally:
             csv.field_size_limit(limit)
-            text.detach()
+
+    def _csv_lines(self) -> Iterator[str]:
+        """The lines of CSV, which may end in a carriage return alone."""
+        for _, line in _lines(self._file, self.name):
+            yield from io.StringIO(line, newline="") if "\r" in line else (line,)
+
+    def _check_header(self, header: list[str]) -> None:
+        """Raise an InputError where a column is there twice or the delimiter is another
+        one.
+        """
+        place = f"{self.name}, line 1: "
+        _check_once([name for name in header if name.strip()], place)
+        for mark in ";\t|,":
+            if len(header) == 1 and mark != self.delimiter and mark in header[0]:
+                raise InputError(
+                    f"{place}one column {header[0][:60]!r}; is the delimiter {mark!r}?"
+                )
 
     def _record(self, header: list[str], row: list[str], place: str) -> dict[str, Any]:
         """A row of CSV by column, without those that have no name: an empty column, and
         the numbers of the rows before the first one, as pandas writes them.
-
-        Raises: InputError where such a column holds something else.
         """
         record = {}
         for number, (name, cell) in enumerate(zip(header, row, strict=True)):
             if name.strip():
                 record[name] = cell
             elif number == 0 and cell.strip().isdigit():
-                self._nameless[number] = "the nameless first column is left out"
+                self._numbered = True
             elif cell.strip():
                 raise InputError(
                     f"{self.name}, {place}: field {number + 1} has no name in the "
@@ -451,28 +411,24 @@ class TableFile:
 
     @contextlib.contextmanager
     def _parquet(self) -> Iterator[Any]:
-        """A context with the opened parquet file. Raises: InputError for
-        another file.
+        """A context with the opened parquet file.
+
+        A text that many rows share is read once: a small file may else unpack to more
+        than the memory holds.
+        Raises: InputError for another file, and for a value that Python cannot hold.
         """
         import pyarrow
-        import pyarrow.parquet
+        from pyarrow.parquet import ParquetFile
 
+        texts = []
         try:
-            yield pyarrow.parquet.ParquetFile(
-                self._file, read_dictionary=_texts_of(self._file)
-            )
+            for field in ParquetFile(self._file).schema_arrow:
+                if field.type in (pyarrow.string(), pyarrow.large_string()):
+                    texts.append(field.name)
+            yield ParquetFile(self._file, read_dictionary=texts)
         except (pyarrow.ArrowException, OSError) as error:
             problem = str(error).splitlines()[0]
             raise InputError(f"{self.name}: not a parquet file: {problem}") from None
-
-    @contextlib.contextmanager
-    def _convertible(self) -> Iterator[None]:
-        """A context that names the file of a value that Python cannot hold.
-
-        Raises: InputError.
-        """
-        try:
-            yield
         except (OverflowError, UnicodeDecodeError) as error:
             raise InputError(
                 f"{self.name} has a value that cannot be read: {error}; leave its "
@@ -480,50 +436,21 @@ class TableFile:
             ) from None
 
     def _parquet_parts(self, columns: list[str]) -> Iterator[pd.DataFrame]:
-        """The rows of parquet in parts; the place of a row is its number, "row 7".
-
-        columns: those that are read.
-        """
-        row = 0  # how many rows were given
-        with self._parquet() as table, self._convertible():
-            for batch in table.iter_batches(self._batch_rows(table), columns=columns):
-                for small_batch in _small(batch):
-                    end = row + len(small_batch)
-                    labels = [f"row {number}" for number in range(row + 1, end + 1)]
+        """The rows of parquet in parts; the place of a row is its number, "row 7"."""
+        start = 1
+        with self._parquet() as table:
+            size = 0  # of all rows, as stored: how many are likely to fit into a part
+            for group in range(table.metadata.num_row_groups):
+                size += table.metadata.row_group(group).total_byte_size
+            fitting = cells.BYTES * self.rows // max(1, size)
+            rows = max(1, min(cells.ROWS, fitting))
+            for large_batch in table.iter_batches(rows, columns=columns):
+                for batch in _small(large_batch):
+                    end = start + len(batch)
+                    labels = [f"row {number}" for number in range(start, end)]
+                    start = end
                     places = pd.Index(labels, dtype=object)
-                    row = end
-                    values = {}
-                    for name, column in small_batch.to_pydict().items():
-                        values[name] = pd.Series(column, places, dtype=object)
-                    yield pd.DataFrame(values, places, columns)
-
-    def _batch_rows(self, table: Any) -> int:
-        """How many rows of a parquet file are likely to fit into a part, by their mean
-        size as stored; at least one.
-        """
-        size = 0
-        for group in range(table.metadata.num_row_groups):
-            size += table.metadata.row_group(group).total_byte_size
-        rows = cells.BYTES * self.rows // max(1, size)
-        return max(1, min(cells.ROWS, rows))
-
-
-def _texts_of(file: Any) -> list[str]:
-    """The columns of text of a parquet file.
-
-    A text that many rows share is read once: a small file may else unpack to more than
-    the memory holds.
-    """
-    import pyarrow
-    import pyarrow.parquet
-
-    schema = pyarrow.parquet.ParquetFile(file).schema_arrow
-    texts = (pyarrow.types.is_string, pyarrow.types.is_large_string)
-    names = []
-    for field in schema:
-        if any(is_text(field.type) for is_text in texts):
-            names.append(field.name)
-    return names
+                    yield pd.DataFrame(batch.to_pydict(), places, columns, dtype=object)
 
 
 def _small(batch: Any) -> Iterator[Any]:
@@ -535,12 +462,10 @@ def _small(batch: Any) -> Iterator[Any]:
 
     sizes = np.zeros(len(batch))  # bytes of each row's texts
     for column in batch.columns:
-        if hasattr(column, "dictionary"):
+        if hasattr(column, "dictionary") and len(column.dictionary):
             lengths = compute.binary_length(column.dictionary).to_numpy(False)
             places = column.indices.fill_null(0).to_numpy(False)
-            if len(lengths):
-                bytes_of_text = np.nan_to_num(np.asarray(lengths, dtype=float))
-                sizes += bytes_of_text[places]
+            sizes += np.nan_to_num(np.asarray(lengths, dtype=float))[places]
     start = 0
     while start < len(batch):
         fitting = np.searchsorted(np.cumsum(sizes[start:]), cells.BYTES, side="right")
@@ -550,49 +475,14 @@ def _small(batch: Any) -> Iterator[Any]:
 
 
 def _frame(rows: Mapping[str, list[Any]], columns: Sequence[str]) -> pd.DataFrame:
-    """Rows as a frame.
-
-    rows: place -> the values of the columns. The index has the places.
-    """
+    """Rows (place -> the values of the columns) as a frame; the index has the places."""
     places = pd.Index(list(rows), dtype=object)
     return pd.DataFrame(list(rows.values()), places, list(columns), dtype=object)
 
 
-def _is_blank(record: Any) -> bool:
-    """Whether a row holds nothing: no cell, or empty ones alone."""
-    if not isinstance(record, dict):
-        return False
-    return all(cell is None or str(cell).strip() == "" for cell in record.values())
+def _loaded(text: str, name: str, line: int = 0) -> Any:
+    """The value of a line of JSON Lines, or (line 0) of a whole file.
 
-
-def _check_header(
-    header: list[str],
-    delimiter: str,
-    place: str,
-) -> None:
-    """Pass where every column has a name of its own, and the delimiter may be the right
-    one.
-
-    place: of the header, for the message. Raises: InputError.
-    """
-    _check_once([name for name in header if name.strip()], f"{place}: ")
-    if len(header) == 1:
-        for mark in ";\t|,":
-            if mark != delimiter and mark in header[0]:
-                raise InputError(
-                    f"{place}: one column {header[0][:60]!r}; is the delimiter "
-                    f"{mark!r}?"
-                )
-
-
-def _loaded(
-    text: str,
-    name: str,
-    line: int = 0,
-) -> Any:
-    """The value of a line of JSON Lines, or of a whole file.
-
-    name: of the file. line: its number; 0 for a whole file.
     Raises: InputError naming the place and what is wrong: no JSON, a name that an
     object has twice, values too deep within each other.
     """
@@ -614,10 +504,7 @@ def _loaded(
 
 
 def _check_depth(value: Any) -> None:
-    """Pass where lists and objects are not too deep within each other.
-
-    Raises: ValueError.
-    """
+    """Raise a ValueError where lists and objects are too deep within each other."""
     # Layer by layer from the outside: a recursion would itself end at some depth.
     layer = [value]
     for _ in range(_DEEPEST + 2):
@@ -628,33 +515,22 @@ def _check_depth(value: Any) -> None:
             elif isinstance(outer, list):
                 inner += outer
         layer = inner
-        if not layer:
-            return
-    raise ValueError(
-        f"lists or objects more than {_DEEPEST} deep within each other; leave that "
-        "column out"
-    )
+    if layer:
+        raise ValueError(
+            f"lists or objects more than {_DEEPEST} deep within each other; leave that "
+            "column out"
+        )
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object, each of whose names is there once; JSON itself lets the last one
-    win.
-
-    Raises: InputError.
-    """
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        _check_once([name for name, _ in pairs])
-    return record
+    """A JSON object, each of whose names is there once; JSON lets the last one win."""
+    _check_once([name for name, _ in pairs])
+    return dict(pairs)
 
 
 def _check_once(names: Sequence[str], place: str = "") -> None:
-    """Pass where no name is repeated. place: of the names, for the message, ending with
-    a blank.
-
-    Raises: InputError naming those that are.
-    """
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
+    """Raise an InputError, which begins with the place, where a name is repeated."""
+    if len(set(names)) < len(names):
+        repeated = [name for name, count in Counter(names).items() if count > 1]
         columns = ", ".join(map(repr, sorted(repeated)))
         raise InputError(f"{place}column {columns} is there more than once")

@@ -51,18 +51,12 @@ class Tally:
     thin: int = 0
 
     def add(self, scored: pd.DataFrame) -> None:
-        """Count the next part.
-
-        scored: `value`, `status`, `reason` and perhaps `details`, as `Job.parts` gives
-        them.
-        """
+        """Count the next part, as `Job.parts` gives it."""
         self.signature = scored.attrs.get("signature", "")
         self.statuses.update(scored["status"].tolist())
         if "details" in scored:
-            for status, details in zip(
-                scored["status"], scored["details"], strict=True
-            ):
-                self._add_draws(status, details)
+            for row in zip(scored["status"], scored["details"], strict=True):
+                self._add_draws(*row)
         without_score = scored["status"] != Status.OK.value
         reasons = scored.loc[without_score, "reason"].tolist()
         if len(self.reasons) >= _REASONS:

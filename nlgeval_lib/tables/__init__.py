@@ -136,43 +136,23 @@ def show(
         heads.append(_HEADS.get(name, words))
     body = []
     for values in frame.iloc[:rows].itertuples(index=False, name=None):
-        body.append(_plain_line(names, values, digits, classes))
+        line = []
+        for name, value in zip(names, values, strict=True):
+            readable = _readable(name, value)
+            line.append(_plain_cell(readable, digits, classes(name, readable)))
+        body.append(line)
     below = [*notes]
     if len(frame) > rows:
         below.append(f"{len(frame) - rows} further rows are not shown.")
-    drawn = Drawn(
-        heads,
-        head(heads),
-        body,
-        _naming(frame),
-    )
+    drawn = Drawn(heads, head(heads), body, _naming(frame))
     table = joined([in_forms(drawn, caption)], below)
-    return dataclasses.replace(
-        table,
-        caption=caption,
-        lines=len(body),
-    )
-
-
-def _plain_line(
-    names: Sequence[str],
-    values: Sequence[Any],
-    digits: int,
-    classes: Callable[[str, Any], str | None],
-) -> list[Cell]:
-    """One row of any frame; `names`: its columns, others as for `show`."""
-    line = []
-    for name, value in zip(names, values, strict=True):
-        readable = _readable(name, value)
-        shade = classes(name, readable)
-        line.append(_plain_cell(readable, digits, shade))
-    return line
+    return dataclasses.replace(table, caption=caption, lines=len(body))
 
 
 def _readable(name: str, value: Any) -> Any:
-    """A p-value or a count as readers meet it; every other value stays."""
+    """A p-value that is not shown as 0, or a count; every other value stays."""
     if name == "p" or name.startswith(("p_", "p (")):
-        return _p_text(value)
+        return "< .001" if isinstance(value, float) and value < 0.001 else value
     # Counts are floats in a column with a gap: pandas has no missing whole number.
     if name == "n" and isinstance(value, float) and value.is_integer():
         return f"{value:,.0f}"
@@ -195,13 +175,6 @@ def _naming(frame: pd.DataFrame) -> int:
         number += 1
     most = max(0, len(frame.columns) - 1)
     return min(number, most)
-
-
-def _p_text(p: Any) -> Any:
-    """A p-value that is not shown as 0; what is not below .001 stays."""
-    if isinstance(p, float) and p < 0.001:
-        return "< .001"
-    return p
 
 
 def _plain_cell(value: Any, digits: int, shade: str | None) -> Cell:
@@ -232,25 +205,18 @@ def in_forms(drawn: Drawn, caption: str) -> Table:
     """One table without its notes, in its three forms."""
     rows = ""
     # Texts of data may hold control characters, which would drive a terminal.
-    grid = [[printable(head) for head in drawn.heads]]
+    grid = [list(map(printable, drawn.heads))]
     for line in drawn.body:
         cells = "".join(cell.html for cell in line)
         rows += f"<tr>{cells}</tr>"
         grid.append([printable(cell.text) for cell in line])
-    widths = []
-    for column in zip(*grid, strict=True):
-        widths.append(max(map(len, column)))
+    widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
     aligned = []
     for texts in grid:
         padded = map(str.ljust, texts, widths)
         aligned.append("  ".join(padded).rstrip())
     names, *lines = [list(map(for_markdown, line)) for line in grid]
-    markdown = fitting.markdown(
-        names,
-        lines,
-        drawn.names,
-        drawn.groups,
-    )
+    markdown = fitting.markdown(names, lines, drawn.names, drawn.groups)
     title = ""
     if caption:
         title = f"<caption>{esc(caption)}</caption>"
@@ -285,10 +251,4 @@ def joined(
     text = between.join(part.text for part in parts)
     markdown = "\n\n".join(part.markdown for part in parts)
     text = "\n".join(filter(None, [text, *notes]))
-    return Table(
-        joined_html,
-        text,
-        markdown,
-        tuple(notes),
-        tuple(details),
-    )
+    return Table(joined_html, text, markdown, tuple(notes), tuple(details))

@@ -17,11 +17,7 @@ from nlgeval_lib import files
 WINDOW = 840
 _SPACE = 28
 # Pixels of a character in the font of a code host; a head is bold, and wider.
-_WIDTHS = {
-    "I": 6,
-    **dict.fromkeys("().,:;'|[]ijlt ", 5),
-    **dict.fromkeys("mw", 13),
-}
+_WIDTHS = {"I": 6, **dict.fromkeys("().,:;'|[]ijlt ", 5), **dict.fromkeys("mw", 13)}
 _CAPITAL = 11.5
 _OTHER = 8.9
 _BOLD = 1.07  # how much wider
@@ -38,22 +34,16 @@ def least_width(cells: Sequence[str]) -> float:
     63.6
     """
     widest = 0.0
-    for place, cell in enumerate(cells):
-        is_head = place == 0
-        factor = _BOLD if is_head else 1.0
-        words = re.split(r"[ -]", cell.replace("\\", ""))
-        for word in words:
-            widest = max(widest, factor * _pixels(word))
+    factor = _BOLD
+    for cell in cells:
+        for word in re.split(r"[ -]", cell.replace("\\", "")):
+            width = 0.0
+            for character in word:
+                usual = _CAPITAL if character.isupper() else _OTHER
+                width += _WIDTHS.get(character, usual)
+            widest = max(widest, factor * width)
+        factor = 1.0  # only the head is bold
     return widest + _SPACE
-
-
-def _pixels(word: str) -> float:
-    """The width of a word that is not bold."""
-    width = 0.0
-    for character in word:
-        usual = _CAPITAL if character.isupper() else _OTHER
-        width += _WIDTHS.get(character, usual)
-    return width
 
 
 def markdown(

@@ -132,6 +132,17 @@ def test_a_file_of_ones_own(
     assert run("card", "compare", "card/card.json", "again/card.json") == 0
 
 
+def test_a_text_for_all_rows_and_the_columns_stand_on_the_card(
+    own: Path, server: LoopbackServer
+) -> None:
+    assert run(*command(server, "--fill", "aspect=wit")) == 0
+    card = json.loads(Path("card/card.json").read_text())
+    assert list(card["sets"]["mine"]["aspects"]) == ["wit"]
+    columns = card["columns"]["mine.csv"]["columns"]
+    assert columns["aspect"] == "--fill aspect"
+    assert columns["output"] == "answer" and columns["rater_3"] == "cara"
+
+
 def test_what_failed_is_asked_again_and_told_by_the_exit_code(
     own: Path, server: LoopbackServer, handler: type[Answering]
 ) -> None:

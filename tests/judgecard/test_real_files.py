@@ -39,6 +39,10 @@ def test_a_file_is_read_as_it_was_meant(case, tmp_path, monkeypatch, capsys):
         with open(tmp_path / "scored.csv", encoding="utf-8") as file:
             reasons = [row["reason"] for row in csv.DictReader(file)]
         assert all(case["reason"] in reason for reason in reasons)
+    if "column" in case:
+        written = pd.read_csv(tmp_path / "scored.csv", dtype=str, keep_default_na=False)
+        for name, cells in case["column"].items():
+            assert written[name].tolist() == cells
 
 
 def test_the_long_form_gives_what_the_wide_form_gives(tmp_path):
