@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nlgeval_lib import files
+from reproduction.import_graph import HOUSES
 from reproduction.report import committed
 from reproduction.study import catalogue
 from reproduction.study.catalogue import Entry
-from reproduction.used_code import HOUSES
 
 MANIFEST = "results/MANIFEST.csv"
 COLUMNS = ("file", "sha256", "made_from")

@@ -2,18 +2,19 @@
 its last run wrote down.
 
 `step` decides about one output and gives a `Step`. It hashes what the output is made
-from (`parts`, its notebook, its parameters) and asks the `Record` of the last run
-whether it is `stale`; that also compares the library's code and the result files.
-`missing` looks for the data that an output needs.
+from (its notebook, its parameters, `code`, `parts`) and asks the `Record` of the last
+run whether it is `stale`; that also compares the result files. `missing` looks for the
+data that an output needs.
 """
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import json
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from typing import Any
 import pydantic
 
 from nlgeval_lib import files
+from reproduction.import_graph import HOUSES, ROOT, Graph, Source
 from reproduction.report import notebook
 from reproduction.study.catalogue import (
     META,
@@ -30,12 +32,10 @@ from reproduction.study.catalogue import (
     CatalogueError,
     Entry,
 )
-from reproduction.used_code import HOUSES, ROOT
 
-# The endings of the library's files that results depend on; .html and .js are for
-# pages alone.
-LIBRARY = (
-    ".py",
+# The endings of the houses' files that results depend on, beside .py; .html and .js are
+# for pages alone.
+DATA_OF_CODE = (
     ".txt",
     ".json",
     ".jsonl",
@@ -82,7 +82,7 @@ class Step:
     action: run, cached or refused.
     reason: why it is run or refused; "" for cached.
     values: the notebook's parameters in this run.
-    parts: the hashes of what it is made from but the library, by what they are of.
+    parts: the hashes of what it is made from, by what they are of.
     """
 
     entry: Entry
@@ -98,7 +98,6 @@ class Record:
 
     status: ok or failed.
     parts: the hashes of what it was made from, as in `Step`.
-    code: the hash of the library, as far as the notebook loaded it.
     seconds: how long it took.
     saved: the report of `Output.save()`.
     files: the sha256 of each result file, by its name; None for one that was not there.
@@ -108,7 +107,6 @@ class Record:
 
     status: str
     parts: Mapping[str, str]
-    code: str
     seconds: float
     saved: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str | None] = field(default_factory=dict)
@@ -135,13 +133,12 @@ class Record:
         if self.status != "ok":
             return "the last run failed"
         different = []
-        for name, sha256 in parts.items():
-            if self.parts.get(name) != sha256:
+        for name in sorted({*parts, *self.parts}):
+            if parts.get(name) != self.parts.get(name):
                 different.append(name)
-        if self.code != code(self.saved.get("modules", ())):
-            different.append("library code")
         if different:
-            return f"changed: {', '.join(different)}"
+            more = f" and {len(different) - 3} more" if len(different) > 3 else ""
+            return f"changed: {', '.join(different[:3])}{more}"
         for name, recorded in self.files.items():
             present = file_hash(files.located(name))
             if present is None and recorded is not None:
@@ -187,9 +184,8 @@ def step(
     except notebook.NotebookRefused as error:
         return Step(entry, "refused", str(error))
     made_from = parts(entry, catalogue, options.mode)
-    # The notebook, with the modules beside it that its cells name.
-    hashes = [file_hash(path) for path in notebook.modules_beside(source)]
-    made_from["notebook"] = digest([source.cells, hashes])
+    made_from |= code(entry, catalogue, source)
+    made_from["notebook"] = digest(source.cells)
     # Its parameters, with the content of files that they name.
     all_values = {name: given.default for name, given in source.parameters.items()}
     all_values.update(values)
@@ -226,7 +222,7 @@ def _files_named(value: Any) -> Iterator[tuple[str, str]]:
 
 def _values(
     entry: Entry,
-    source: Any,
+    source: notebook.Source,
     options: Options,
 ) -> dict[str, Any]:
     """The values of the notebook's parameters in this run: its defaults, those of the
@@ -266,7 +262,7 @@ def parts(
     mode: str,
 ) -> dict[str, str]:
     """The hashes that decide whether `entry` must be made again, but those of its
-    notebook and of the library.
+    notebook and of code.
 
     mode: "full" or "quick".
 
@@ -366,26 +362,66 @@ def _hash_of_record(path: Path) -> str | None:
     return digest(record)
 
 
-def code(loaded: Collection[str]) -> str:
-    """One hash over the files of the code that an output depends on; over all of them
-    where `loaded` is empty.
+def code(entry: Entry, catalogue: Catalogue, source: notebook.Source) -> dict[str, str]:
+    """The files of code that an output hangs on: what its notebook imports, itself or
+    through others, with what it loads by the names that the catalogue has for it. A
+    file that is no Python counts where a module of its room does.
 
-    loaded: the modules that its notebook had loaded when it saved, as paths below the
-    repository's root. A file that is no Python counts where anything of its room was
-    loaded.
+    source: the notebook, read.
+
+    Returns: path below the repository's root -> sha256.
     """
-    sources: Mapping[str, str | None] = _shared()["library"]
-    if not loaded:
-        return digest(sources)
-    rooms = set(map(_room, loaded))
-    hashes = {name: sources.get(name) for name in loaded}
-    for name, sha256 in sources.items():
-        if not name.endswith(".py") and _room(name) in rooms:
+    beside = _beside(source)
+    names = [*entry.inputs]
+    for question in catalogue.questions_of(entry.id):
+        names += [question.judge.evaluator, question.judge.data]
+    names += [catalogue.metrics[name].evaluator for name in entry.metric_ids]
+    graph: Graph = _shared()["graph"]
+    paths = set()
+    for module in graph.reached(beside.values(), names):
+        paths.add(graph.paths[module].relative_to(ROOT).as_posix())
+    rooms = set(map(_room, paths))
+    hashes = {}
+    for name, sha256 in _shared()["code"].items():
+        if name in paths or (not name.endswith(".py") and _room(name) in rooms):
             hashes[name] = sha256
+    texts = set[str]().union(*(part.texts for part in beside.values()))
+    for path in source.path.parent.iterdir():
+        if path in beside or path.name in texts:
+            hashes[notebook.shown(path)] = files.sha256(path)
+    hashes.pop(notebook.shown(source.path), None)
     # An encoder's scores are read from there where the texts are here, too.
-    if "nlgeval_lib/evaluators/embedding_metrics.py" in loaded:
+    if "nlgeval_lib/evaluators/embedding_metrics.py" in paths:
         hashes["data/numbers"] = _shared()["saved scores"]
-    return digest(hashes)
+    return hashes
+
+
+def _beside(source: notebook.Source) -> dict[Path, Source]:
+    """The code of a notebook, and of the modules beside it that it imports, itself or
+    through others.
+    """
+    cells = []
+    for kind, text, _ in source.cells:
+        if kind == "code" and _is_python(text):
+            cells.append(text)
+    found = {source.path: Source("\n".join(cells))}
+    due = [*found.values()]
+    while due:
+        for module, _ in due.pop().imports.values():
+            path = source.path.with_name(f"{module}.py")
+            if path not in found and path.is_file():
+                found[path] = Source(path.read_text(encoding="utf-8"))
+                due.append(found[path])
+    return found
+
+
+def _is_python(cell: str) -> bool:
+    """Whether a cell is Python, and no command of IPython's."""
+    try:
+        ast.parse(cell)
+    except SyntaxError:
+        return False
+    return True
 
 
 def _room(path: str) -> str:
@@ -412,8 +448,9 @@ def _numbers(folder: Path) -> dict[str, str | None]:
 def _shared() -> Mapping[str, Any]:
     """What is the same for every output of a run.
 
-    Returns: `library`: file -> hash; `printed`: paper -> hash of its tables;
-    `environment`, `mini`, `saved scores`, `judged` and `cards`: a hash each.
+    Returns: `code`: file of the houses -> hash; `graph`: what imports what; `printed`:
+    paper -> hash of its tables; `environment`, `mini`, `saved scores`, `judged` and
+    `cards`: a hash each.
     """
     folder = files.data() / "paper_tables"
     # The tables beside the papers' folders: roundings, and cells that are no evidence.
@@ -425,11 +462,12 @@ def _shared() -> Mapping[str, Any]:
     sources = {}
     for house in HOUSES:
         for name, sha256 in file_hashes(ROOT / house).items():
-            if name.endswith(LIBRARY):
+            if name.endswith((".py", *DATA_OF_CODE)):
                 sources[f"{house}/{name}"] = sha256
     locks = _hashes_by_name((files.root() / "requirements").glob("*.txt"))
     return {
-        "library": sources,
+        "code": sources,
+        "graph": Graph(ROOT),
         "environment": digest([locks, list(sys.version_info[:2])]),
         "printed": printed,
         "mini": digest(file_hashes(files.data() / "mini")),
@@ -451,7 +489,7 @@ def _stored() -> Mapping[tuple[str, str], int]:
 
 
 def forget() -> None:
-    """Read library, printed tables, locks and registry anew at the next call; a run
+    """Read code, printed tables, locks and registry anew at the next call; a run
     calls this once when it starts.
     """
     for cached in (_shared, _stored, checksums):
