@@ -10,9 +10,10 @@ those modules count whose names are used. What a package loads by a name in data
 from __future__ import annotations
 
 import ast
+import contextlib
 import csv
 import importlib.util
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 HOUSES = ("nlgeval_lib", "judgecard", "reproduction")
@@ -33,12 +34,15 @@ _DATA = {
     "nlgeval_lib.datasets": "datasets.csv",
     "judgecard.recordings": "recordings.csv",
 }
-_EVALUATORS = "nlgeval_lib.evaluators"  # by names, too: {"bleu": "module:Class"}
+# By names in a dict of their own, {"bleu": "reference_metrics:Bleu"}.
+_ENGINES = "nlgeval_lib.engines"
+_DICTS = {"nlgeval_lib.evaluators": "_BUILT_IN", _ENGINES: "_ENGINES"}
 Origin = tuple[str, str]  # a module, and a name in it ("" for the module itself)
 
 
 class Source:
-    """What a text of Python imports, defines and mentions.
+    """What texts of Python import, define and mention, taken together; one that is no
+    Python, such as a file that is being written, gives nothing.
 
     imports: name in the text -> where it is from.
     for_types: the same of what is imported for type checkers alone.
@@ -47,16 +51,19 @@ class Source:
     texts: its string constants.
     """
 
-    def __init__(self, text: str, package: str = "") -> None:
+    def __init__(self, *texts: str, package: str = "") -> None:
         """package: where relative imports start from."""
         self._package = package
         self.imports: dict[str, Origin] = {}
         self.for_types: dict[str, Origin] = {}
         self.mentions: set[tuple[str, ...]] = set()
         self.texts: set[str] = set()
-        tree = ast.parse(text)
-        self.defined = set(_defined(tree))
-        self._read(tree, self.imports)
+        self.defined: set[str] = set()
+        for text in texts:
+            with contextlib.suppress(SyntaxError):
+                tree = ast.parse(text)
+                self.defined.update(_defined(tree))
+                self._read(tree, self.imports)
 
     def _read(self, node: ast.AST, imports: dict[str, Origin]) -> None:
         """Collect what stands in a node. imports: where its imports belong."""
@@ -122,9 +129,11 @@ def _names_in_data(package: str, path: Path) -> Iterator[tuple[str, tuple[str, .
         return
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         match node:
-            case ast.Assign(targets=[ast.Name(id="_BUILT_IN")], value=built_in):
-                for name, target in ast.literal_eval(built_in).items():
-                    yield name, tuple(target.split(":"))
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if (
+                name == _DICTS[package]
+            ):
+                for key, target in ast.literal_eval(value).items():
+                    yield key, tuple(target.split(":"))
 
 
 class Graph:
@@ -133,21 +142,28 @@ class Graph:
     def __init__(self, root: Path = ROOT) -> None:
         """root: the folder of the houses."""
         self.paths: dict[str, Path] = {}  # of every module
+        # All are read now: they may be edited while this is in use.
+        self._texts: dict[str, str] = {}
         for house in HOUSES:
             for path in (root / house).rglob("*.py"):
                 parts = path.relative_to(root).with_suffix("").parts
-                self.paths[".".join(parts).removesuffix(".__init__")] = path
+                module = ".".join(parts).removesuffix(".__init__")
+                self.paths[module] = path
+                self._texts[module] = path.read_text(encoding="utf-8", errors="replace")
         self._sources: dict[str, Source] = {}
         self._imported: dict[str, set[str]] = {}
         # Package -> name in data -> what it loads for it, as names below the package.
         self._by_name: dict[str, dict[str, tuple[str, ...]]] = {}
-        for package in self.paths.keys() & {*_DATA, _EVALUATORS}:
+        for package in self.paths.keys() & {*_DATA, *_DICTS}:
             self._by_name[package] = dict(_names_in_data(package, self.paths[package]))
 
-    def reached(self, sources: Iterable[Source], names: Iterable[str] = ()) -> set[str]:
+    def reached(
+        self, sources: Iterable[Source], names: Collection[str] = ()
+    ) -> set[str]:
         """The modules that these texts import, themselves or through others.
 
-        names: what they load by name beside what stands in them.
+        names: what they ask others to load by name: data sets, recordings, evaluators
+        and engines.
         """
         due: set[str] = set()
         for source in sources:
@@ -184,11 +200,12 @@ class Graph:
             if not {place, f"{place}.{name}"} & {*NO_VALUE.get(module, ())}:
                 modules |= self._homes(place, names, frozenset())
         for package in modules & self._by_name.keys():
-            if not module.startswith(package):
+            # A house knows the names of all engines; a notebook says which one it has.
+            if not module.startswith(package) and not (module and package == _ENGINES):
                 modules |= self._loaded_by_name(package, source.texts)
         return modules
 
-    def _loaded_by_name(self, package: str, names: Iterable[str]) -> set[str]:
+    def _loaded_by_name(self, package: str, names: Collection[str]) -> set[str]:
         """The modules that a package loads for those of these names that it has."""
         modules: set[str] = set()
         for name in self._by_name[package].keys() & {*names}:
@@ -199,11 +216,9 @@ class Graph:
     def source(self, module: str) -> Source:
         """The source of a module."""
         if module not in self._sources:
-            path = self.paths[module]
-            is_package = path.name == "__init__.py"
+            is_package = self.paths[module].name == "__init__.py"
             package = module if is_package else module.rpartition(".")[0]
-            text = path.read_text(encoding="utf-8")
-            self._sources[module] = Source(text, package)
+            self._sources[module] = Source(self._texts[module], package=package)
         return self._sources[module]
 
     def _with_parents(self, module: str) -> set[str]:

@@ -51,7 +51,7 @@ _APART = (
     "results/report",
     "results/sweeps",
 )
-_DATA_OF_CODE = (".csv", ".gz", ".json", ".jsonl", ".toml", ".txt", ".yaml")
+DATA_OF_CODE = (".csv", ".gz", ".json", ".jsonl", ".toml", ".txt", ".yaml")
 # Where files are sealed, and with which endings. A folder of further inputs is a line
 # here, unless it is below data/, of which everything is sealed.
 _ENDINGS = {
@@ -59,7 +59,7 @@ _ENDINGS = {
     "figures": (".svg", ".png"),
     "data": ("",),
     "notebooks": (".csv", ".toml", ".py"),
-    **dict.fromkeys(HOUSES, _DATA_OF_CODE),
+    **dict.fromkeys(HOUSES, DATA_OF_CODE),
     "requirements": (".txt",),
 }
 # Texts that people write: of these the numbers are sealed.

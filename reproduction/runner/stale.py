@@ -9,7 +9,6 @@ data that an output needs.
 
 from __future__ import annotations
 
-import ast
 import functools
 import hashlib
 import json
@@ -23,7 +22,7 @@ import pydantic
 
 from nlgeval_lib import files
 from reproduction.import_graph import HOUSES, ROOT, Graph, Source
-from reproduction.report import notebook
+from reproduction.report import notebook, seal
 from reproduction.study.catalogue import (
     META,
     PAPERS,
@@ -35,16 +34,7 @@ from reproduction.study.catalogue import (
 
 # The endings of the houses' files that results depend on, beside .py; .html and .js are
 # for pages alone.
-DATA_OF_CODE = (
-    ".txt",
-    ".json",
-    ".jsonl",
-    ".toml",
-    ".csv",
-    ".yaml",
-    ".gz",
-    ".css",
-)
+DATA_OF_CODE = (*seal.DATA_OF_CODE, ".css")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +79,7 @@ class Step:
     action: str
     reason: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
-    parts: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @pydantic.dataclasses.dataclass(frozen=True, config=pydantic.ConfigDict(extra="forbid"))
@@ -106,7 +96,7 @@ class Record:
     """
 
     status: str
-    parts: Mapping[str, str]
+    parts: Mapping[str, str | None]
     seconds: float
     saved: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str | None] = field(default_factory=dict)
@@ -125,7 +115,7 @@ class Record:
         text = json.dumps(asdict(self), indent=1, sort_keys=True, default=str)
         files.write_text(path, text + "\n")
 
-    def stale(self, parts: Mapping[str, str]) -> str:
+    def stale(self, parts: Mapping[str, str | None]) -> str:
         """Why the output must be made again, in words; "" where it need not be.
 
         parts: what it would be made from now.
@@ -186,13 +176,13 @@ def step(
     made_from = parts(entry, catalogue, options.mode)
     made_from |= code(entry, catalogue, source)
     made_from["notebook"] = digest(source.cells)
-    # Its parameters, with the content of files that they name.
-    all_values = {name: given.default for name, given in source.parameters.items()}
-    all_values.update(values)
     made_from["parameters"] = digest(values)
-    files_named = list(_files_named(all_values))
-    if files_named:
-        made_from["parameters"] = digest([values, *files_named])
+    # What the parameters name may be a file, such as a prompt of one's own.
+    defaults = [parameter.default for parameter in source.parameters.values()]
+    for text in _texts([defaults, values]):
+        is_path = 0 < len(text) < 256 and "\n" not in text
+        if is_path and (sha256 := file_hash(files.root() / text)):
+            made_from[text] = sha256
     if options.force or (options.replace and entry.id != SCOREBOARD):
         reason = "--force" if options.force else "--replace"
     elif options.overrides:
@@ -203,21 +193,15 @@ def step(
     return Step(entry, "run" if reason else "cached", reason, values, made_from)
 
 
-def _files_named(value: Any) -> Iterator[tuple[str, str]]:
-    """(name, sha256) of each file that the parameters name, such as a prompt of one's
-    own.
-
-    value: a text, or mappings and lists of texts.
-    """
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in a value: itself, or those of a mapping or list and what is in it."""
     if isinstance(value, Mapping):
         value = value.values()
     if isinstance(value, str):
-        is_path = 0 < len(value) < 256 and "\n" not in value
-        if is_path and (sha256 := file_hash(files.root() / value)):
-            yield value, sha256
+        yield value
     elif isinstance(value, Iterable):
         for part in value:
-            yield from _files_named(part)
+            yield from _texts(part)
 
 
 def _values(
@@ -260,7 +244,7 @@ def parts(
     entry: Entry,
     catalogue: Catalogue,
     mode: str,
-) -> dict[str, str]:
+) -> dict[str, str | None]:
     """The hashes that decide whether `entry` must be made again, but those of its
     notebook and of code.
 
@@ -293,7 +277,7 @@ def parts(
     printed = shared["printed"]
     if entry.paper != META:
         printed = printed[entry.paper]
-    hashes = {
+    hashes: dict[str, str | None] = {
         "entry": digest([entry.id, entry.paper, entry.route, list(entry.covers)]),
         "data": digest(inputs),
         "printed tables": digest(printed),
@@ -362,17 +346,21 @@ def _hash_of_record(path: Path) -> str | None:
     return digest(record)
 
 
-def code(entry: Entry, catalogue: Catalogue, source: notebook.Source) -> dict[str, str]:
+def code(
+    entry: Entry, catalogue: Catalogue, source: notebook.Source
+) -> dict[str, str | None]:
     """The files of code that an output hangs on: what its notebook imports, itself or
-    through others, with what it loads by the names that the catalogue has for it. A
-    file that is no Python counts where a module of its room does.
+    through others, with what it loads by the names that its parameters and the
+    catalogue have; and the files beside it that it names. A file of a house that is no
+    Python counts where a module of its room does.
 
     source: the notebook, read.
 
     Returns: path below the repository's root -> sha256.
     """
     beside = _beside(source)
-    names = [*entry.inputs]
+    defaults = [parameter.default for parameter in source.parameters.values()]
+    names = [*entry.inputs, *_texts([defaults, entry.parameters])]
     for question in catalogue.questions_of(entry.id):
         names += [question.judge.evaluator, question.judge.data]
     names += [catalogue.metrics[name].evaluator for name in entry.metric_ids]
@@ -388,7 +376,7 @@ def code(entry: Entry, catalogue: Catalogue, source: notebook.Source) -> dict[st
     texts = set[str]().union(*(part.texts for part in beside.values()))
     for path in source.path.parent.iterdir():
         if path in beside or path.name in texts:
-            hashes[notebook.shown(path)] = files.sha256(path)
+            hashes[notebook.shown(path)] = file_hash(path)
     hashes.pop(notebook.shown(source.path), None)
     # An encoder's scores are read from there where the texts are here, too.
     if "nlgeval_lib/evaluators/embedding_metrics.py" in paths:
@@ -400,28 +388,17 @@ def _beside(source: notebook.Source) -> dict[Path, Source]:
     """The code of a notebook, and of the modules beside it that it imports, itself or
     through others.
     """
-    cells = []
-    for kind, text, _ in source.cells:
-        if kind == "code" and _is_python(text):
-            cells.append(text)
-    found = {source.path: Source("\n".join(cells))}
+    cells = [text for kind, text, _ in source.cells if kind == "code"]
+    found = {source.path: Source(*cells)}
     due = [*found.values()]
     while due:
         for module, _ in due.pop().imports.values():
             path = source.path.with_name(f"{module}.py")
             if path not in found and path.is_file():
-                found[path] = Source(path.read_text(encoding="utf-8"))
+                text = path.read_text(encoding="utf-8", errors="replace")
+                found[path] = Source(text)
                 due.append(found[path])
     return found
-
-
-def _is_python(cell: str) -> bool:
-    """Whether a cell is Python, and no command of IPython's."""
-    try:
-        ast.parse(cell)
-    except SyntaxError:
-        return False
-    return True
 
 
 def _room(path: str) -> str:
