@@ -27,7 +27,7 @@ NO_VALUE = {
     ),
     "reproduction.study.catalogue": ("nlgeval_lib.datasets", "nlgeval_lib.evaluators"),
 }
-# What a module loads by a name that no other text has: where further files are told of.
+# What a module loads by a name that stands in it alone.
 _ALWAYS = {"nlgeval_lib.houses": {"judgecard.recordings"}}
 # Packages that load modules by names in data, and the tables of these names.
 _DATA = {
@@ -255,7 +255,7 @@ class Graph:
             return [source.imports[name]]
         if name in source.defined or "__getattr__" not in source.defined:
             return []
-        # Loaded on use: type checkers are told from where, or a module below has it.
+        # Loaded on use: what type checkers read says from where, or a module below has it.
         if name in source.for_types:
             return [source.for_types[name]]
         inner = [place for place in self.paths if place.startswith(f"{module}.")]

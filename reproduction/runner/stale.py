@@ -25,7 +25,6 @@ from reproduction.import_graph import HOUSES, ROOT, Graph, Source
 from reproduction.report import notebook, seal
 from reproduction.study.catalogue import (
     META,
-    PAPERS,
     SCOREBOARD,
     Catalogue,
     CatalogueError,
@@ -250,44 +249,56 @@ def parts(
 
     mode: "full" or "quick".
 
-    Returns: what is hashed, in words -> hash. The words stand in the reason of a run
-    ("changed: data").
+    Returns: the file that is hashed, or in a word what else is -> hash. They stand in
+    the reason of a run ("changed: data/mini/judge.json").
     Raises: CatalogueError where its inputs are unknown names.
     """
-    inputs: dict[str, Any] = {}
+    questions = catalogue.questions_of(entry.id)
+    simulated = f"data/simulated/{entry.id}.csv"
+    declared = [entry.id, entry.paper, entry.route, list(entry.covers)]
+    hashes: dict[str, str | None] = {
+        "entry": digest(declared),
+        "python": ".".join(map(str, sys.version_info[:2])),
+        simulated: file_hash(files.root() / simulated),
+        **_printed(entry.paper),
+        **_results_read(entry, catalogue, mode),
+    }
     for name in entry.inputs:
         try:
-            inputs |= checksums(name)
+            hashes |= checksums(name)
         except ValueError as error:
             raise CatalogueError(f"output {entry.id!r}: inputs: {error}") from None
-    questions = catalogue.questions_of(entry.id)
-    shared = _shared()
+    for name, sha256 in _below(files.root(), "requirements").items():
+        if name.endswith(".txt"):
+            hashes[name] = sha256
     # Judges that are asked here may be the miniature one.
     if entry.route == "mini" or questions or "mini" in entry.inputs:
-        inputs["data/mini"] = shared["mini"]
-    simulated = file_hash(files.data() / "simulated" / f"{entry.id}.csv")
-    if simulated:
-        inputs["data/simulated"] = simulated
+        hashes |= _below(files.root(), "data/mini")
     # What open models said once, beside the paper's own judges.
     if entry.route == "run" or questions:
-        inputs["data/judged"] = shared["judged"]
+        hashes |= _below(files.root(), "data/judged")
     # Where the recorded judges' cards lie is a parameter of what shows them.
     if "cards" in entry.parameters:
-        inputs["data/cards"] = shared["cards"]
-    printed = shared["printed"]
-    if entry.paper != META:
-        printed = printed[entry.paper]
-    hashes: dict[str, str | None] = {
-        "entry": digest([entry.id, entry.paper, entry.route, list(entry.covers)]),
-        "data": digest(inputs),
-        "printed tables": digest(printed),
-        "environment": shared["environment"],
-        "other results": digest(_results_read(entry, catalogue, mode)),
-    }
+        hashes |= _below(files.root(), "data/cards")
     if questions:
         hashes["completions"] = _hash_of_completions(questions)
     if entry.metrics:
         hashes["metrics"] = _hash_of_metrics(entry, catalogue)
+    return hashes
+
+
+def _printed(paper: str) -> dict[str, str | None]:
+    """The hashes of a paper's printed tables, for META those of all, and of the tables
+    beside them: roundings, and cells that are no evidence. Where a cell stands in its
+    paper is not among them.
+    """
+    hashes = {}
+    for name, sha256 in _below(files.root(), "data/paper_tables").items():
+        folder, _, file = name.removeprefix("data/paper_tables/").rpartition("/")
+        of_paper = bool(folder) and paper in (folder, META)
+        beside = not folder and file.endswith(".csv")
+        if (of_paper and file != "witnesses.csv") or (beside and file != "papers.csv"):
+            hashes[name] = sha256
     return hashes
 
 
@@ -317,21 +328,20 @@ def _results_read(
     entry: Entry,
     catalogue: Catalogue,
     mode: str,
-) -> dict[str, Any]:
+) -> dict[str, str | None]:
     """The hashes of the results that `entry` reads: those of the outputs that it waits
     for, and for the scoreboard the catalogue.
     """
-    hashes: dict[str, Any] = {}
-    folders = ("quick",) if mode == "quick" else ("", "mini")
+    hashes: dict[str, str | None] = {}
+    folders = ("results/quick",) if mode == "quick" else ("results", "results/mini")
     for name in sorted(waits_for(entry, catalogue)):
         for folder in folders:
-            base = files.results() / folder / catalogue[name].paper / name
-            hashes[f"{folder}/{name}"] = [
-                file_hash(Path(f"{base}.csv")),
-                _hash_of_record(Path(f"{base}.json")),
-            ]
+            base = f"{folder}/{catalogue[name].paper}/{name}"
+            hashes[f"{base}.csv"] = file_hash(files.located(f"{base}.csv"))
+            hashes[f"{base}.json"] = _hash_of_record(files.located(f"{base}.json"))
     if entry.id == SCOREBOARD:
-        hashes["catalogue"] = file_hash(files.notebooks() / "catalogue.toml")
+        path = files.notebooks() / "catalogue.toml"
+        hashes["notebooks/catalogue.toml"] = file_hash(path)
     return hashes
 
 
@@ -364,15 +374,16 @@ def code(
     for question in catalogue.questions_of(entry.id):
         names += [question.judge.evaluator, question.judge.data]
     names += [catalogue.metrics[name].evaluator for name in entry.metric_ids]
-    graph: Graph = _shared()["graph"]
     paths = set()
-    for module in graph.reached(beside.values(), names):
-        paths.add(graph.paths[module].relative_to(ROOT).as_posix())
+    for module in _graph().reached(beside.values(), names):
+        paths.add(_graph().paths[module].relative_to(ROOT).as_posix())
     rooms = set(map(_room, paths))
     hashes = {}
-    for name, sha256 in _shared()["code"].items():
-        if name in paths or (not name.endswith(".py") and _room(name) in rooms):
-            hashes[name] = sha256
+    for house in HOUSES:
+        for name, sha256 in _below(ROOT, house).items():
+            in_room = name.endswith(DATA_OF_CODE) and _room(name) in rooms
+            if name in paths or in_room:
+                hashes[name] = sha256
     texts = set[str]().union(*(part.texts for part in beside.values()))
     for path in source.path.parent.iterdir():
         if path in beside or path.name in texts:
@@ -380,7 +391,9 @@ def code(
     hashes.pop(notebook.shown(source.path), None)
     # An encoder's scores are read from there where the texts are here, too.
     if "nlgeval_lib/evaluators/embedding_metrics.py" in paths:
-        hashes["data/numbers"] = _shared()["saved scores"]
+        for name, sha256 in _below(files.root(), "data/numbers").items():
+            if name.endswith(".scores.parquet"):
+                hashes[name] = sha256
     return hashes
 
 
@@ -412,48 +425,20 @@ def _room(path: str) -> str:
     return "/".join(folder for folder in folders if folder != "site")
 
 
-def _numbers(folder: Path) -> dict[str, str | None]:
-    """The hashes of a paper's printed tables; where a cell stands in the paper is not
-    among them.
-    """
-    hashes = file_hashes(folder)
-    hashes.pop("witnesses.csv", None)
+@functools.cache
+def _below(root: Path, folder: str) -> Mapping[str, str | None]:
+    """The sha256 of each file below a folder, by its path from `root`."""
+    hashes: dict[str, str | None] = {}
+    for path in (root / folder).rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            hashes[path.relative_to(root).as_posix()] = file_hash(path)
     return hashes
 
 
 @functools.cache
-def _shared() -> Mapping[str, Any]:
-    """What is the same for every output of a run.
-
-    Returns: `code`: file of the houses -> hash; `graph`: what imports what; `printed`:
-    paper -> hash of its tables; `environment`, `mini`, `saved scores`, `judged` and
-    `cards`: a hash each.
-    """
-    folder = files.data() / "paper_tables"
-    # The tables beside the papers' folders: roundings, and cells that are no evidence.
-    rules = _hashes_by_name(folder.glob("*.csv"))
-    rules.pop("papers.csv", None)
-    printed = {}
-    for paper in PAPERS:
-        printed[paper] = digest([digest(_numbers(folder / paper)), rules])
-    sources = {}
-    for house in HOUSES:
-        for name, sha256 in file_hashes(ROOT / house).items():
-            if name.endswith((".py", *DATA_OF_CODE)):
-                sources[f"{house}/{name}"] = sha256
-    locks = _hashes_by_name((files.root() / "requirements").glob("*.txt"))
-    return {
-        "code": sources,
-        "graph": Graph(ROOT),
-        "environment": digest([locks, list(sys.version_info[:2])]),
-        "printed": printed,
-        "mini": digest(file_hashes(files.data() / "mini")),
-        "saved scores": digest(
-            _hashes_by_name((files.data() / "numbers").glob("*.scores.parquet"))
-        ),
-        "judged": digest(file_hashes(files.data() / "judged")),
-        "cards": digest(file_hashes(files.data() / "cards")),
-    }
+def _graph() -> Graph:
+    """Which modules of the houses import which."""
+    return Graph(ROOT)
 
 
 @functools.cache
@@ -469,7 +454,7 @@ def forget() -> None:
     """Read code, printed tables, locks and registry anew at the next call; a run
     calls this once when it starts.
     """
-    for cached in (_shared, _stored, checksums):
+    for cached in (_below, _graph, _stored, checksums):
         cached.cache_clear()
 
 
@@ -493,20 +478,6 @@ def file_hash(path: Path) -> str | None:
         return files.sha256(path)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
-
-
-def file_hashes(folder: Path) -> dict[str, str | None]:
-    """The sha256 of the files below `folder`, by their relative paths."""
-    hashes = {}
-    for path in folder.rglob("*"):
-        if path.is_file() and "__pycache__" not in path.parts:
-            hashes[path.relative_to(folder).as_posix()] = file_hash(path)
-    return hashes
-
-
-def _hashes_by_name(paths: Iterable[Path]) -> dict[str, str | None]:
-    """The sha256 of files, by their names."""
-    return {path.name: file_hash(path) for path in paths}
 
 
 # ---- the data that an output needs

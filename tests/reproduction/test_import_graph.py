@@ -110,6 +110,7 @@ def test_imports_that_give_no_value_are_there() -> None:
 
 @pytest.mark.parametrize("output", RUN)
 def test_what_a_run_loads_is_among_what_is_hashed(output: str, tmp_path: Path) -> None:
+    stale.forget()
     listed = catalogue.load()
     entry = listed[output]
     source = notebook.read(entry.path)
