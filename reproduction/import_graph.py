@@ -255,7 +255,8 @@ class Graph:
             return [source.imports[name]]
         if name in source.defined or "__getattr__" not in source.defined:
             return []
-        # Loaded on use: what type checkers read says from where, or a module below has it.
+        # Loaded on use: an import for type checkers says from where, or a module below
+        # has it.
         if name in source.for_types:
             return [source.for_types[name]]
         inner = [place for place in self.paths if place.startswith(f"{module}.")]
