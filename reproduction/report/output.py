@@ -27,7 +27,7 @@ import pandas as pd
 from judgecard import figures
 from nlgeval_lib import files, tables
 from nlgeval_lib.scoring import provenance
-from reproduction import papers, used_code
+from reproduction import papers
 from reproduction.report import comparisons, durations, notebook, saving
 from reproduction.study import catalogue
 
@@ -138,19 +138,18 @@ class Output:
         """
         from reproduction.report import answers
 
-        with used_code.unseen():  # no result hangs on how it is shown
-            try:
-                record = saving.read_json(f"{answers.base(self.entry, self.mode)}.json")
-                if record is None:
-                    note = f"Nothing is saved yet, mode {self.mode}: "
-                    note += "what this run gives stands below."
-                    return tables.joined([], [note]), _Nothing()
-                answer = answers.Answer(self.entry, record)
-                return answers.first_screen_of(answer), self._first_figure(answer)
-            except (KeyError, ValueError) as error:
-                note = f"What was saved last cannot be shown ({error}): "
+        try:
+            record = saving.read_json(f"{answers.base(self.entry, self.mode)}.json")
+            if record is None:
+                note = f"Nothing is saved yet, mode {self.mode}: "
                 note += "what this run gives stands below."
                 return tables.joined([], [note]), _Nothing()
+            answer = answers.Answer(self.entry, record)
+            return answers.first_screen_of(answer), self._first_figure(answer)
+        except (KeyError, ValueError) as error:
+            note = f"What was saved last cannot be shown ({error}): "
+            note += "what this run gives stands below."
+            return tables.joined([], [note]), _Nothing()
 
     def _first_figure(self, answer: Any) -> Any:
         """The first saved picture of an answer, as notebooks show it."""
@@ -406,8 +405,7 @@ class Output:
 
         if not self.entry.path.is_file():  # a scratch output
             return
-        with used_code.unseen():  # no result hangs on how it is shown
-            saving.write(saving.changed(answers.page_of_run(self.entry, folder)))
+        saving.write(saving.changed(answers.page_of_run(self.entry, folder)))
 
     def _leave_trace(
         self, place: saving.Place, line: str, names: list[str], fresh: list[str]
@@ -434,7 +432,6 @@ class Output:
             "line": line,
             "files": names,
             "written": fresh,
-            "modules": used_code.modules(),
         }
         # The runner renews the seal itself, for all that it ran.
         path: Path | str | None = os.environ.get("NLGEVAL_RECORD")

@@ -36,7 +36,7 @@ import pandas as pd
 from judgecard import web
 from nlgeval_lib import files, tables
 from nlgeval_lib.names import counted_noun
-from reproduction import papers, printed_prompts, used_code
+from reproduction import papers, printed_prompts
 from reproduction.papers.counting import PLURALS, UNTOLD, WORDS
 from reproduction.report import (
     answers,
@@ -468,7 +468,6 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
             "folder": folder.rstrip("/"),
             "line": line,
             "files": list(contents),
-            "modules": used_code.modules(),
         }
         files.write_text(record_path, json.dumps(report))
     print(line)

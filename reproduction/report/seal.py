@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nlgeval_lib import files
+from reproduction.import_graph import HOUSES
 from reproduction.report import committed
 from reproduction.study import catalogue
 from reproduction.study.catalogue import Entry
-from reproduction.used_code import HOUSES
 
 MANIFEST = "results/MANIFEST.csv"
 COLUMNS = ("file", "sha256", "made_from")
@@ -51,7 +51,7 @@ _APART = (
     "results/report",
     "results/sweeps",
 )
-_DATA_OF_CODE = (".csv", ".gz", ".json", ".jsonl", ".toml", ".txt", ".yaml")
+DATA_OF_CODE = (".csv", ".gz", ".json", ".jsonl", ".toml", ".txt", ".yaml")
 # Where files are sealed, and with which endings. A folder of further inputs is a line
 # here, unless it is below data/, of which everything is sealed.
 _ENDINGS = {
@@ -59,7 +59,7 @@ _ENDINGS = {
     "figures": (".svg", ".png"),
     "data": ("",),
     "notebooks": (".csv", ".toml", ".py"),
-    **dict.fromkeys(HOUSES, _DATA_OF_CODE),
+    **dict.fromkeys(HOUSES, DATA_OF_CODE),
     "requirements": (".txt",),
 }
 # Texts that people write: of these the numbers are sealed.

@@ -35,12 +35,9 @@ from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
 
-from reproduction import used_code
-
 NAME = "nlgeval"  # of the kernel and its provisioner
 # A module that only some notebooks import is not among them: a result's provenance
-# names the packages that its kernel has imported, and its record the modules of this
-# library, any of which makes the result stale when it is edited.
+# names the packages that its kernel has imported.
 PRELOADED = (
     "ipykernel.kernelapp",
     "pandas.io.formats.style",
@@ -229,7 +226,6 @@ def main() -> None:
     child becomes its kernel.
     """
     os.environ.setdefault("MPLBACKEND", _INLINE)
-    used_code.watch()
     for name in PRELOADED:
         # A missing package is left to the notebook that needs it.
         with contextlib.suppress(ImportError):

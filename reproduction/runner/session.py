@@ -501,16 +501,13 @@ class Session:
         hashes = {}
         for name in saved.get("files", ()):
             hashes[name] = stale.file_hash(files.located(name))
-        code = stale.code(saved.get("modules", ()))
         path = record_path(self._options.mode, step_run.entry.id)
         earlier = Record.read(path)
         cold_seconds = earlier.cold_seconds if earlier else None
         seconds = round(seconds, 2)
         if self._began_cold and status == "ok":
             cold_seconds = seconds
-        record = Record(
-            status, step_run.parts, code, seconds, saved, hashes, cold_seconds
-        )
+        record = Record(status, step_run.parts, seconds, saved, hashes, cold_seconds)
         record.write(path)
 
     def _fail(

@@ -2,9 +2,9 @@
 its last run wrote down.
 
 `step` decides about one output and gives a `Step`. It hashes what the output is made
-from (`parts`, its notebook, its parameters) and asks the `Record` of the last run
-whether it is `stale`; that also compares the library's code and the result files.
-`missing` looks for the data that an output needs.
+from (its notebook, its parameters, `code`, `parts`) and asks the `Record` of the last
+run whether it is `stale`; that also compares the result files. `missing` looks for the
+data that an output needs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import functools
 import hashlib
 import json
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,30 +21,19 @@ from typing import Any
 import pydantic
 
 from nlgeval_lib import files
-from reproduction.report import notebook
+from reproduction.import_graph import HOUSES, ROOT, Graph, Source
+from reproduction.report import notebook, seal
 from reproduction.study.catalogue import (
     META,
-    PAPERS,
     SCOREBOARD,
     Catalogue,
     CatalogueError,
     Entry,
 )
-from reproduction.used_code import HOUSES, ROOT
 
-# The endings of the library's files that results depend on; .html and .js are for
-# pages alone.
-LIBRARY = (
-    ".py",
-    ".txt",
-    ".json",
-    ".jsonl",
-    ".toml",
-    ".csv",
-    ".yaml",
-    ".gz",
-    ".css",
-)
+# The endings of the houses' files that results depend on, beside .py; .html and .js are
+# for pages alone.
+DATA_OF_CODE = (*seal.DATA_OF_CODE, ".css")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +71,14 @@ class Step:
     action: run, cached or refused.
     reason: why it is run or refused; "" for cached.
     values: the notebook's parameters in this run.
-    parts: the hashes of what it is made from but the library, by what they are of.
+    parts: the hashes of what it is made from, by what they are of.
     """
 
     entry: Entry
     action: str
     reason: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
-    parts: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, str | None] = field(default_factory=dict)
 
 
 @pydantic.dataclasses.dataclass(frozen=True, config=pydantic.ConfigDict(extra="forbid"))
@@ -98,7 +87,6 @@ class Record:
 
     status: ok or failed.
     parts: the hashes of what it was made from, as in `Step`.
-    code: the hash of the library, as far as the notebook loaded it.
     seconds: how long it took.
     saved: the report of `Output.save()`.
     files: the sha256 of each result file, by its name; None for one that was not there.
@@ -107,8 +95,7 @@ class Record:
     """
 
     status: str
-    parts: Mapping[str, str]
-    code: str
+    parts: Mapping[str, str | None]
     seconds: float
     saved: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str | None] = field(default_factory=dict)
@@ -127,7 +114,7 @@ class Record:
         text = json.dumps(asdict(self), indent=1, sort_keys=True, default=str)
         files.write_text(path, text + "\n")
 
-    def stale(self, parts: Mapping[str, str]) -> str:
+    def stale(self, parts: Mapping[str, str | None]) -> str:
         """Why the output must be made again, in words; "" where it need not be.
 
         parts: what it would be made from now.
@@ -135,13 +122,12 @@ class Record:
         if self.status != "ok":
             return "the last run failed"
         different = []
-        for name, sha256 in parts.items():
-            if self.parts.get(name) != sha256:
+        for name in sorted({*parts, *self.parts}):
+            if parts.get(name) != self.parts.get(name):
                 different.append(name)
-        if self.code != code(self.saved.get("modules", ())):
-            different.append("library code")
         if different:
-            return f"changed: {', '.join(different)}"
+            more = f" and {len(different) - 3} more" if len(different) > 3 else ""
+            return f"changed: {', '.join(different[:3])}{more}"
         for name, recorded in self.files.items():
             present = file_hash(files.located(name))
             if present is None and recorded is not None:
@@ -187,16 +173,15 @@ def step(
     except notebook.NotebookRefused as error:
         return Step(entry, "refused", str(error))
     made_from = parts(entry, catalogue, options.mode)
-    # The notebook, with the modules beside it that its cells name.
-    hashes = [file_hash(path) for path in notebook.modules_beside(source)]
-    made_from["notebook"] = digest([source.cells, hashes])
-    # Its parameters, with the content of files that they name.
-    all_values = {name: given.default for name, given in source.parameters.items()}
-    all_values.update(values)
+    made_from |= code(entry, catalogue, source)
+    made_from["notebook"] = digest(source.cells)
     made_from["parameters"] = digest(values)
-    files_named = list(_files_named(all_values))
-    if files_named:
-        made_from["parameters"] = digest([values, *files_named])
+    # What the parameters name may be a file, such as a prompt of one's own.
+    defaults = [parameter.default for parameter in source.parameters.values()]
+    for text in _texts([defaults, values]):
+        is_path = 0 < len(text) < 256 and "\n" not in text
+        if is_path and (sha256 := file_hash(files.root() / text)):
+            made_from[text] = sha256
     if options.force or (options.replace and entry.id != SCOREBOARD):
         reason = "--force" if options.force else "--replace"
     elif options.overrides:
@@ -207,26 +192,20 @@ def step(
     return Step(entry, "run" if reason else "cached", reason, values, made_from)
 
 
-def _files_named(value: Any) -> Iterator[tuple[str, str]]:
-    """(name, sha256) of each file that the parameters name, such as a prompt of one's
-    own.
-
-    value: a text, or mappings and lists of texts.
-    """
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in a value: itself, or those of a mapping or list and what is in it."""
     if isinstance(value, Mapping):
         value = value.values()
     if isinstance(value, str):
-        is_path = 0 < len(value) < 256 and "\n" not in value
-        if is_path and (sha256 := file_hash(files.root() / value)):
-            yield value, sha256
+        yield value
     elif isinstance(value, Iterable):
         for part in value:
-            yield from _files_named(part)
+            yield from _texts(part)
 
 
 def _values(
     entry: Entry,
-    source: Any,
+    source: notebook.Source,
     options: Options,
 ) -> dict[str, Any]:
     """The values of the notebook's parameters in this run: its defaults, those of the
@@ -264,50 +243,62 @@ def parts(
     entry: Entry,
     catalogue: Catalogue,
     mode: str,
-) -> dict[str, str]:
+) -> dict[str, str | None]:
     """The hashes that decide whether `entry` must be made again, but those of its
-    notebook and of the library.
+    notebook and of code.
 
     mode: "full" or "quick".
 
-    Returns: what is hashed, in words -> hash. The words stand in the reason of a run
-    ("changed: data").
+    Returns: the file that is hashed, or in a word what else is -> hash. They stand in
+    the reason of a run ("changed: data/mini/judge.json").
     Raises: CatalogueError where its inputs are unknown names.
     """
-    inputs: dict[str, Any] = {}
+    questions = catalogue.questions_of(entry.id)
+    simulated = f"data/simulated/{entry.id}.csv"
+    declared = [entry.id, entry.paper, entry.route, list(entry.covers)]
+    hashes: dict[str, str | None] = {
+        "entry": digest(declared),
+        "python": ".".join(map(str, sys.version_info[:2])),
+        simulated: file_hash(files.root() / simulated),
+        **_printed(entry.paper),
+        **_results_read(entry, catalogue, mode),
+    }
     for name in entry.inputs:
         try:
-            inputs |= checksums(name)
+            hashes |= checksums(name)
         except ValueError as error:
             raise CatalogueError(f"output {entry.id!r}: inputs: {error}") from None
-    questions = catalogue.questions_of(entry.id)
-    shared = _shared()
+    for name, sha256 in _below(files.root(), "requirements").items():
+        if name.endswith(".txt"):
+            hashes[name] = sha256
     # Judges that are asked here may be the miniature one.
     if entry.route == "mini" or questions or "mini" in entry.inputs:
-        inputs["data/mini"] = shared["mini"]
-    simulated = file_hash(files.data() / "simulated" / f"{entry.id}.csv")
-    if simulated:
-        inputs["data/simulated"] = simulated
+        hashes |= _below(files.root(), "data/mini")
     # What open models said once, beside the paper's own judges.
     if entry.route == "run" or questions:
-        inputs["data/judged"] = shared["judged"]
+        hashes |= _below(files.root(), "data/judged")
     # Where the recorded judges' cards lie is a parameter of what shows them.
     if "cards" in entry.parameters:
-        inputs["data/cards"] = shared["cards"]
-    printed = shared["printed"]
-    if entry.paper != META:
-        printed = printed[entry.paper]
-    hashes = {
-        "entry": digest([entry.id, entry.paper, entry.route, list(entry.covers)]),
-        "data": digest(inputs),
-        "printed tables": digest(printed),
-        "environment": shared["environment"],
-        "other results": digest(_results_read(entry, catalogue, mode)),
-    }
+        hashes |= _below(files.root(), "data/cards")
     if questions:
         hashes["completions"] = _hash_of_completions(questions)
     if entry.metrics:
         hashes["metrics"] = _hash_of_metrics(entry, catalogue)
+    return hashes
+
+
+def _printed(paper: str) -> dict[str, str | None]:
+    """The hashes of a paper's printed tables, for META those of all, and of the tables
+    beside them: roundings, and cells that are no evidence. Where a cell stands in its
+    paper is not among them.
+    """
+    hashes = {}
+    for name, sha256 in _below(files.root(), "data/paper_tables").items():
+        folder, _, file = name.removeprefix("data/paper_tables/").rpartition("/")
+        of_paper = bool(folder) and paper in (folder, META)
+        beside = not folder and file.endswith(".csv")
+        if (of_paper and file != "witnesses.csv") or (beside and file != "papers.csv"):
+            hashes[name] = sha256
     return hashes
 
 
@@ -337,21 +328,20 @@ def _results_read(
     entry: Entry,
     catalogue: Catalogue,
     mode: str,
-) -> dict[str, Any]:
+) -> dict[str, str | None]:
     """The hashes of the results that `entry` reads: those of the outputs that it waits
     for, and for the scoreboard the catalogue.
     """
-    hashes: dict[str, Any] = {}
-    folders = ("quick",) if mode == "quick" else ("", "mini")
+    hashes: dict[str, str | None] = {}
+    folders = ("results/quick",) if mode == "quick" else ("results", "results/mini")
     for name in sorted(waits_for(entry, catalogue)):
         for folder in folders:
-            base = files.results() / folder / catalogue[name].paper / name
-            hashes[f"{folder}/{name}"] = [
-                file_hash(Path(f"{base}.csv")),
-                _hash_of_record(Path(f"{base}.json")),
-            ]
+            base = f"{folder}/{catalogue[name].paper}/{name}"
+            hashes[f"{base}.csv"] = file_hash(files.located(f"{base}.csv"))
+            hashes[f"{base}.json"] = _hash_of_record(files.located(f"{base}.json"))
     if entry.id == SCOREBOARD:
-        hashes["catalogue"] = file_hash(files.notebooks() / "catalogue.toml")
+        path = files.notebooks() / "catalogue.toml"
+        hashes["notebooks/catalogue.toml"] = file_hash(path)
     return hashes
 
 
@@ -366,26 +356,62 @@ def _hash_of_record(path: Path) -> str | None:
     return digest(record)
 
 
-def code(loaded: Collection[str]) -> str:
-    """One hash over the files of the code that an output depends on; over all of them
-    where `loaded` is empty.
+def code(
+    entry: Entry, catalogue: Catalogue, source: notebook.Source
+) -> dict[str, str | None]:
+    """The files of code that an output hangs on: what its notebook imports, itself or
+    through others, with what it loads by the names that its parameters and the
+    catalogue have; and the files beside it that it names. A file of a house that is no
+    Python counts where a module of its room does.
 
-    loaded: the modules that its notebook had loaded when it saved, as paths below the
-    repository's root. A file that is no Python counts where anything of its room was
-    loaded.
+    source: the notebook, read.
+
+    Returns: path below the repository's root -> sha256.
     """
-    sources: Mapping[str, str | None] = _shared()["library"]
-    if not loaded:
-        return digest(sources)
-    rooms = set(map(_room, loaded))
-    hashes = {name: sources.get(name) for name in loaded}
-    for name, sha256 in sources.items():
-        if not name.endswith(".py") and _room(name) in rooms:
-            hashes[name] = sha256
+    beside = _beside(source)
+    defaults = [parameter.default for parameter in source.parameters.values()]
+    names = [*entry.inputs, *_texts([defaults, entry.parameters])]
+    for question in catalogue.questions_of(entry.id):
+        names += [question.judge.evaluator, question.judge.data]
+    names += [catalogue.metrics[name].evaluator for name in entry.metric_ids]
+    paths = set()
+    for module in _graph().reached(beside.values(), names):
+        paths.add(_graph().paths[module].relative_to(ROOT).as_posix())
+    rooms = set(map(_room, paths))
+    hashes = {}
+    for house in HOUSES:
+        for name, sha256 in _below(ROOT, house).items():
+            in_room = name.endswith(DATA_OF_CODE) and _room(name) in rooms
+            if name in paths or in_room:
+                hashes[name] = sha256
+    texts = set[str]().union(*(part.texts for part in beside.values()))
+    for path in source.path.parent.iterdir():
+        if path in beside or path.name in texts:
+            hashes[notebook.shown(path)] = file_hash(path)
+    hashes.pop(notebook.shown(source.path), None)
     # An encoder's scores are read from there where the texts are here, too.
-    if "nlgeval_lib/evaluators/embedding_metrics.py" in loaded:
-        hashes["data/numbers"] = _shared()["saved scores"]
-    return digest(hashes)
+    if "nlgeval_lib/evaluators/embedding_metrics.py" in paths:
+        for name, sha256 in _below(files.root(), "data/numbers").items():
+            if name.endswith(".scores.parquet"):
+                hashes[name] = sha256
+    return hashes
+
+
+def _beside(source: notebook.Source) -> dict[Path, Source]:
+    """The code of a notebook, and of the modules beside it that it imports, itself or
+    through others.
+    """
+    cells = [text for kind, text, _ in source.cells if kind == "code"]
+    found = {source.path: Source(*cells)}
+    due = [*found.values()]
+    while due:
+        for module, _ in due.pop().imports.values():
+            path = source.path.with_name(f"{module}.py")
+            if path not in found and path.is_file():
+                text = path.read_text(encoding="utf-8", errors="replace")
+                found[path] = Source(text)
+                due.append(found[path])
+    return found
 
 
 def _room(path: str) -> str:
@@ -399,46 +425,20 @@ def _room(path: str) -> str:
     return "/".join(folder for folder in folders if folder != "site")
 
 
-def _numbers(folder: Path) -> dict[str, str | None]:
-    """The hashes of a paper's printed tables; where a cell stands in the paper is not
-    among them.
-    """
-    hashes = file_hashes(folder)
-    hashes.pop("witnesses.csv", None)
+@functools.cache
+def _below(root: Path, folder: str) -> Mapping[str, str | None]:
+    """The sha256 of each file below a folder, by its path from `root`."""
+    hashes: dict[str, str | None] = {}
+    for path in (root / folder).rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            hashes[path.relative_to(root).as_posix()] = file_hash(path)
     return hashes
 
 
 @functools.cache
-def _shared() -> Mapping[str, Any]:
-    """What is the same for every output of a run.
-
-    Returns: `library`: file -> hash; `printed`: paper -> hash of its tables;
-    `environment`, `mini`, `saved scores`, `judged` and `cards`: a hash each.
-    """
-    folder = files.data() / "paper_tables"
-    # The tables beside the papers' folders: roundings, and cells that are no evidence.
-    rules = _hashes_by_name(folder.glob("*.csv"))
-    rules.pop("papers.csv", None)
-    printed = {}
-    for paper in PAPERS:
-        printed[paper] = digest([digest(_numbers(folder / paper)), rules])
-    sources = {}
-    for house in HOUSES:
-        for name, sha256 in file_hashes(ROOT / house).items():
-            if name.endswith(LIBRARY):
-                sources[f"{house}/{name}"] = sha256
-    locks = _hashes_by_name((files.root() / "requirements").glob("*.txt"))
-    return {
-        "library": sources,
-        "environment": digest([locks, list(sys.version_info[:2])]),
-        "printed": printed,
-        "mini": digest(file_hashes(files.data() / "mini")),
-        "saved scores": digest(
-            _hashes_by_name((files.data() / "numbers").glob("*.scores.parquet"))
-        ),
-        "judged": digest(file_hashes(files.data() / "judged")),
-        "cards": digest(file_hashes(files.data() / "cards")),
-    }
+def _graph() -> Graph:
+    """Which modules of the houses import which."""
+    return Graph(ROOT)
 
 
 @functools.cache
@@ -451,10 +451,10 @@ def _stored() -> Mapping[tuple[str, str], int]:
 
 
 def forget() -> None:
-    """Read library, printed tables, locks and registry anew at the next call; a run
+    """Read code, printed tables, locks and registry anew at the next call; a run
     calls this once when it starts.
     """
-    for cached in (_shared, _stored, checksums):
+    for cached in (_below, _graph, _stored, checksums):
         cached.cache_clear()
 
 
@@ -478,20 +478,6 @@ def file_hash(path: Path) -> str | None:
         return files.sha256(path)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
-
-
-def file_hashes(folder: Path) -> dict[str, str | None]:
-    """The sha256 of the files below `folder`, by their relative paths."""
-    hashes = {}
-    for path in folder.rglob("*"):
-        if path.is_file() and "__pycache__" not in path.parts:
-            hashes[path.relative_to(folder).as_posix()] = file_hash(path)
-    return hashes
-
-
-def _hashes_by_name(paths: Iterable[Path]) -> dict[str, str | None]:
-    """The sha256 of files, by their names."""
-    return {path.name: file_hash(path) for path in paths}
 
 
 # ---- the data that an output needs

@@ -193,8 +193,7 @@ def _keep(
 
     saved: the notebook's report.
     """
-    code = stale.code(saved.get("modules", ()))
-    record = stale.Record("ok", point.step.parts, code, round(seconds, 2), saved)
+    record = stale.Record("ok", point.step.parts, round(seconds, 2), saved)
     record.write(point.folder / "point.json")
 
 

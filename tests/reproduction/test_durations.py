@@ -41,10 +41,10 @@ def test_the_tool_writes_what_the_runs_took(tmp_path, monkeypatch, capsys):
         f"output,cold,cached\n{first},90,5\n{second},8,\n{third},,2\ngone,1,1\n"
     )
     records = {
-        first: stale.Record("ok", {}, "", 12.3, cold_seconds=80.4),
-        second: stale.Record("ok", {}, "", 9.4, cold_seconds=9.4),
-        third: stale.Record("failed", {}, "", 1.0, cold_seconds=7.0),
-        fourth: stale.Record("ok", {}, "", 3.0),
+        first: stale.Record("ok", {}, 12.3, cold_seconds=80.4),
+        second: stale.Record("ok", {}, 9.4, cold_seconds=9.4),
+        third: stale.Record("failed", {}, 1.0, cold_seconds=7.0),
+        fourth: stale.Record("ok", {}, 3.0),
     }
     for name, record in records.items():
         record.write(stale.record_path("full", name))

@@ -33,7 +33,7 @@ HOUSES = {
     "reproduction": (
         ("nlgeval_lib", "judgecard"),
         (
-            {"papers", "printed_prompts", "used_code"},
+            {"papers", "printed_prompts", "import_graph"},
             {"training"},
             {"study"},
             {"report"},

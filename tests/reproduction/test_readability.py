@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from reproduction.used_code import HOUSES
+from reproduction.import_graph import HOUSES
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = (*HOUSES, "mini_judge", "benchmarks", "tools", "notebooks")

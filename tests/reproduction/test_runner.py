@@ -167,55 +167,67 @@ def test_what_hangs_on_an_edited_file_runs_again(here, name, old, new, ran):
     )["parameters"] == {"seed": 3}
 
 
+# A small library, of which the notebook `one` imports a part: file -> whether an edit of
+# it makes that output stale.
 LIBRARY = {
-    "__init__.py": "whole",
-    "note.txt": "whole",
-    "report/__init__.py": "loaded",
-    "report/output.py": "loaded",
-    "report/style/box.txt": "loaded",  # no package of its own, so the nearest one's
-    "meta/__init__.py": "loaded",
-    "meta/pairs.py": "idle",
-    "meta/table.csv": "loaded",
-    "prompts/__init__.py": "idle",
-    "prompts/a.txt": "idle",
-    "meta/__pycache__/ties.py": "never",
+    "__init__.py": True,
+    "note.txt": True,
+    "report/__init__.py": True,
+    "report/output.py": True,
+    "report/style/box.txt": True,  # no package of its own, so the nearest one's
+    "meta/__init__.py": True,
+    "meta/pairs.py": False,
+    "meta/table.csv": True,
+    "prompts/__init__.py": False,
+    "prompts/a.txt": False,
+    "meta/__pycache__/ties.py": False,
 }
+IMPORTS = "def late():\n    from nlgeval_lib import meta\n    from nlgeval_lib.report import output\n"
 
 
 @pytest.fixture
-def library(here, monkeypatch) -> Path:
-    """A small library, of which the notebook `one` says that it loads a part; and no
-    other says anything.
-    """
+def library(here) -> Path:
     folder = here.root / "library" / "nlgeval_lib"
     for name in LIBRARY:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("before")
-    loaded = [
-        f"nlgeval_lib/{name}"
-        for name, kind in LIBRARY.items()
-        if kind in ("whole", "loaded") and name.endswith(".py")
-    ]
-    monkeypatch.setattr("reproduction.used_code.modules", lambda: loaded)
-    here.output("one")
+    here.output("one", IMPORTS + SAVES.format(id="one", value=0.5))
     here.output("reads", "x = 1", more="saves = false\ncovers = []")
     return folder
 
 
 @pytest.mark.parametrize("name", [*LIBRARY, "meta/new.csv", "prompts/new.py"])
-def test_an_edit_of_the_library_costs_the_outputs_that_load_it(library, name):
+def test_an_edit_of_the_library_costs_the_outputs_that_import_it(library, name):
     assert run()[0].ran == ["one", "reads"]
     assert run()[0].cached == ["one", "reads"]
     (library / name).write_text("after")
-    kind = LIBRARY.get(name, "loaded" if name.startswith("meta") else "idle")
-    stale = {"never": [], "idle": ["reads"]}.get(kind, ["one", "reads"])
-    assert run()[0].ran == stale
-    if not name.endswith(
-        "__init__.py"
-    ):  # without it, the folder's texts belong to the package above
+    ran = ["one"] if LIBRARY.get(name, name.startswith("meta")) else []
+    listed = catalogue.load()
+    told = list(session.listing(listed, Options(), listed.outputs))
+    assert (f"run      one  (changed: nlgeval_lib/{name})" in told) == bool(ran)
+    assert run()[0].ran == ran
+    # Without it, the folder's texts belong to the package above.
+    if not name.endswith("__init__.py"):
         (library / name).unlink()
-        assert run()[0].ran == stale
+        assert run()[0].ran == ran
     assert run()[0].cached == ["one", "reads"]
+
+
+def test_an_edit_beside_a_notebook_costs_what_imports_it(here):
+    """A module beside it, itself or through another, and the data that it names."""
+    folder = here.root / "notebooks"
+    beside = "if None:\n    import first\n"
+    here.output("one", beside + SAVES.format(id="one", value=0.5))
+    here.output("two")
+    (folder / "first.py").write_text("import second")
+    (folder / "second.py").write_text("DATA = 'numbers.csv'")
+    (folder / "numbers.csv").write_text("1")
+    (folder / "other.py").write_text("1")
+    run()
+    for name in ("first.py", "second.py", "numbers.csv", "other.py"):
+        text = (folder / name).read_text()
+        (folder / name).write_text(f"{text}  ")
+        assert run()[0].ran == ([] if name == "other.py" else ["one"]), name
 
 
 @pytest.mark.parametrize("end", [".csv", ".json"])

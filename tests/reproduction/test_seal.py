@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 from nlgeval_lib import files
 from nlgeval_lib.cli import app
+from reproduction.import_graph import HOUSES
 from reproduction.report import seal, verify
-from reproduction.used_code import HOUSES
 
 ROOT = Path(__file__).parents[2]
 CASES = [
