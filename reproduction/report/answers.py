@@ -81,11 +81,11 @@ _TYPES: dict[str, type] = {
 
 def base(entry: Entry, mode: str = "full") -> str:
     """The name under which an output's result is saved, without an ending:
-    `results/[quick|mini/]<paper>/<id>`.
+    `results/[quick|mini|private/]<paper>/<id>`.
 
     entry: of the catalogue. mode: "full" or "quick".
     """
-    folder = saving.folder(mode, entry.route)
+    folder = saving.folder(mode, entry.route, entry)
     return "/".join(filter(None, ["results", folder, entry.paper, entry.id]))
 
 
@@ -279,7 +279,7 @@ def _place_on_page(name: str) -> int:
     """Where a saved table stands: results (0), what could be read (1), tests (2)."""
     if name.endswith("__variants.csv"):
         return 1
-    return 2 if name.endswith("tests.csv") else 0
+    return 2 if name.endswith(("tests.csv", "__each_pair.csv")) else 0
 
 
 def _stands_open(number: int, table: tables.Table) -> bool:
@@ -289,7 +289,7 @@ def _stands_open(number: int, table: tables.Table) -> bool:
     number: its place on the page, from 0.
     """
     label = table.caption.lower().split(" (")[0]
-    is_open = number == 0 or label == "variants" or label.endswith("tests")
+    is_open = number == 0 or label.endswith(("variants", "tests", "each pair"))
     return is_open and table.lines <= MOST_OPEN
 
 
@@ -400,6 +400,7 @@ ORIGINS = {
     "recorded": "from judgments that others published",
     "run": "from runs of the judge itself",
     "mini": "from the miniature judge, for exercise only",
+    "own": "computed from rows of one's own",
 }
 # Who judged, of an output that compares nothing printed in the five papers.
 JUDGED_BY = {
@@ -644,13 +645,14 @@ def read_answer(entry: Entry) -> Answer | None:
 
 def page_of_run(entry: Entry, folder: str) -> dict[str, bytes]:
     """The page that a run writes beside its own result; empty where the scoreboard
-    writes it for all, and for a quick run, which has none.
+    writes it for all, and for a quick run, which has none unless it is of a notebook of
+    one's own.
 
     entry: of the catalogue.
     folder: below `results/`, where the run saved.
     """
-    is_private = folder == "mini" and entry.paper == META
-    if folder != APART and not is_private:
+    is_exercise = folder == "mini" and entry.paper == META
+    if folder != APART and not is_exercise and not entry.is_private:
         return {}
     name = Answer(entry, {}, folder).base
     record = saving.read_json(f"{name}.json") or {}

@@ -37,6 +37,7 @@ METADATA = {
 }
 # What a reader may be shown; scripts and widgets are none of it.
 FORMS = ("text/html", "image/png", "text/markdown", "text/latex", "text/plain")
+OWN = "nlgeval"  # what a private notebook's metadata say of its output
 OTHERS = "texts-of-others"  # the tag of a cell that shows what is not ours to commit
 NOT_OURS = "This cell shows texts of others: run the notebook to see them.\n"
 INJECTED = "injected-parameters"  # papermill's tag of the cell that it adds
@@ -66,7 +67,8 @@ def cleaned(text: str) -> str:
         _clean(cells)
     except (ValueError, KeyError, TypeError, AttributeError):
         return text
-    notebook["metadata"] = METADATA
+    own = notebook.get("metadata", {}).get(OWN)
+    notebook["metadata"] = METADATA | ({OWN: own} if own else {})
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 

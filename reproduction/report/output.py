@@ -342,7 +342,8 @@ class Output:
         """Save everything, or nothing, and print one line.
 
         Full runs go to `results/<paper>/`, quick ones to `results/quick/`, those of
-        route mini to `results/mini/`; with other parameters than the catalogue's, by
+        route mini to `results/mini/`, those of one's own notebooks to
+        `results/private/`; with other parameters than the catalogue's, by
         other code than its notebook's, or with less than is already there, to
         `results/partial/`; figures likewise. Files whose
         values did not change (1e-6, or the catalogue's `tolerance`) are left alone.
@@ -483,10 +484,13 @@ class Output:
 
         cells: of all compared tables; None where nothing was compared.
         """
-        folder = saving.folder(self.mode, self.route)
+        folder = saving.folder(self.mode, self.route, self.entry)
         reason = self._why_apart or saving.others(self.entry, self.parameters)
         if not reason and os.environ.get("NLGEVAL_TRIAL"):
             reason = "it is a trial"
+        if not reason and self.entry.is_private:
+            # Nobody else reads it: its last run is its result.
+            return saving.Place(folder)
         if not reason and folder != "quick":
             reason = notebook.other_code(self.entry.path)
             if reason:

@@ -84,8 +84,8 @@ class Aggregator:
         if isinstance(kind, str):
             if kind not in _WITHOUT_RATINGS and regressors.maker(kind) is None:
                 names = (*regressors.names(), *_WITHOUT_RATINGS)
-                by_full_name = "or scikit-learn's by its full name (sklearn.svm.SVR)"
-                raise NotAllowed("aggregator", kind, names, by_full_name)
+                further = "or a regressor of scikit-learn (SVR, sklearn.svm.SVR)"
+                raise NotAllowed("aggregator", kind, names, further)
         else:
             if not (hasattr(kind, "fit") and hasattr(kind, "predict")) or options:
                 raise ValueError(
