@@ -52,6 +52,9 @@ APART = "partial"  # the folder below results/ of runs that are set apart
 # Rows of a table that a page shows open, and of one that it folds.
 MOST_OPEN = 24
 MOST_ROWS = 60
+# A page that is longer folds shorter tables, the longest of these that make it short.
+MOST_LINES = 300
+FOLDED_ROWS = (MOST_ROWS, 24, 12, 6, 3)
 # Columns without which a file of compared cells is damaged.
 _CELL = (
     "paper",
@@ -254,14 +257,34 @@ class Answer:
             return [comparisons.comparison(self.cells)]
         if self.entry.id == CLAIMS:
             return claims_page.shown(self._saved("by_paper"), self._saved("claims"))
-        saved_tables = []
-        for name in sorted(self.numbers, key=_place_on_page):
-            # `meta_levels__by_level.csv` is captioned "By level".
-            label = posixpath.basename(name).removesuffix(".csv")
-            label = label.removeprefix(f"{self.entry.id}__")
-            caption = label.replace("_", " ").capitalize()
-            saved_tables.append(_saved_table(_read(files.located(name)), caption))
-        return saved_tables
+        return [self.table(name) for name in self._in_order]
+
+    @property
+    def _in_order(self) -> list[str]:
+        """The names of its tables in the order of a page."""
+        return sorted(self.numbers, key=_place_on_page)
+
+    def table(self, name: str, rows: int = MOST_ROWS) -> tables.Table:
+        """A saved table as it is shown, `meta_levels__by_level.csv` as "By level".
+
+        name: as records give it. rows: at most so many are shown.
+        """
+        label = posixpath.basename(name).removesuffix(".csv")
+        label = label.removeprefix(f"{self.entry.id}__")
+        caption = label.replace("_", " ").capitalize()
+        return _saved_table(_read(files.located(name)), caption, rows)
+
+    @property
+    def folded(self) -> list[tuple[str, tables.Table]]:
+        """The tables that a page folds, each with the name of its file."""
+        if self.cells is not None or self.entry.id == CLAIMS:
+            return []
+        named = zip(self._in_order, self.shown, strict=True)
+        folded = []
+        for number, (name, table) in enumerate(named):
+            if not _stands_open(number, table):
+                folded.append((name, table))
+        return folded
 
     def _saved(self, part: str) -> pd.DataFrame:
         """One of its saved tables: `<id>__<part>.csv`."""
@@ -418,8 +441,18 @@ def markdown(answer: Answer) -> str:
 
     The answer's sentences come first, then claim, open tables, figures and reading;
     further tables are folded, and how it was made stands last. Links are relative to
-    the folder of the page.
+    the folder of the page. Of a long page the folded tables show their first rows, and
+    lead to the whole.
     """
+    for rows in FOLDED_ROWS:
+        page = _page(answer, rows)
+        if page.count("\n") <= MOST_LINES:
+            break
+    return page
+
+
+def _page(answer: Answer, rows: int) -> str:
+    """The page, with at most so many rows in each folded table."""
     folder = posixpath.dirname(answer.base)
 
     def link(name: str, text: str) -> str:
@@ -442,8 +475,7 @@ def markdown(answer: Answer) -> str:
         parts.append("!" + link(name, _about_figure(answer, name)))  # a picture
     if answer.reading:
         parts += ["## Reading", answer.reading]
-    if answer.entry.id != CLAIMS:
-        parts += _tables_below(answer)
+    parts += _tables_below(answer, rows, link)
     if answer.missing:
         parts += [
             "## What is missing",
@@ -514,15 +546,23 @@ def _tables_first(answer: Answer) -> list[str]:
     return parts
 
 
-def _tables_below(answer: Answer) -> list[str]:
-    """The further tables, folded."""
-    leading = _leading(answer)
+def _tables_below(
+    answer: Answer, rows: int, link: Callable[[str, str], str]
+) -> list[str]:
+    """The further tables, folded.
+
+    rows: at most so many of each.
+    link: makes a link of a file's name and a text.
+    """
     parts = []
-    for table in answer.shown:
-        if not any(table is leading_table for leading_table in leading):
-            paragraphs = [table.markdown, _bullets(table.notes)]
-            text = "\n\n".join(filter(None, paragraphs))
-            parts.append(web.folded(table.caption or "Table", text))
+    for name, table in answer.folded:
+        if table.lines > rows:
+            table = answer.table(name, rows)
+        paragraphs = [table.markdown, _bullets(table.notes)]
+        if table.lines >= rows:
+            paragraphs.append(f"All rows: {link(name, posixpath.basename(name))}.")
+        text = "\n\n".join(filter(None, paragraphs))
+        parts.append(web.folded(table.caption or "Table", text))
     return parts
 
 
