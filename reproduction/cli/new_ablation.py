@@ -116,6 +116,7 @@ def new_ablation(
       nlgeval new-ablation my_aspects -e coascore --sweep n=1,3,7 -s variant=average
       nlgeval new-ablation my_parts -e prometheus --sweep rubric=yes,no
       nlgeval new-ablation my_prompt -e llmscore --sweep prompt=original,mine.txt
+      nlgeval new-ablation my_list -e coascore --sweep aspects=none,@list.json
       nlgeval new-ablation my_rows -e rouge --sweep type=rouge1,rougeL --data rows.csv
       nlgeval new-ablation two_prompts --sweep prompt=a.txt,b.txt --data summeval \\
           --base-url http://localhost:8000/v1 -m NAME
@@ -215,7 +216,7 @@ def _portable(path: str) -> str:
 
 
 def _sweeps(texts: list[str]) -> dict[str, list[Any]]:
-    """The values of `NAME=A,B,...` texts; prompts' files by their paths."""
+    """The values of `NAME=A,B,...` texts; files by their paths."""
     from reproduction.runner import trials
     from reproduction.study import ablations
 
@@ -372,10 +373,14 @@ def _with_values(source: str, parameters: dict[str, Any]) -> str:
 
 
 def _value(text: str) -> Any:
-    """The Python literal of a text; the text itself where it is none."""
+    """The Python literal of a text; the text itself where it is none. Of `@FILE` the
+    path holds from anywhere.
+    """
     from reproduction.report.notebook import NO_LITERAL
 
     try:
         return ast.literal_eval(text)
     except NO_LITERAL:
-        return text
+        from reproduction.study import ablations
+
+        return f"@{_portable(text[1:])}" if ablations.is_read_from(text) else text

@@ -209,7 +209,7 @@ def step(
 
 def _files_named(value: Any) -> Iterator[tuple[str, str]]:
     """(name, sha256) of each file that the parameters name, such as a prompt of one's
-    own.
+    own, or `@FILE`.
 
     value: a text, or mappings and lists of texts.
     """
@@ -217,7 +217,7 @@ def _files_named(value: Any) -> Iterator[tuple[str, str]]:
         value = value.values()
     if isinstance(value, str):
         is_path = 0 < len(value) < 256 and "\n" not in value
-        if is_path and (sha256 := file_hash(files.root() / value)):
+        if is_path and (sha256 := file_hash(files.root() / value.removeprefix("@"))):
             yield value, sha256
     elif isinstance(value, Iterable):
         for part in value:

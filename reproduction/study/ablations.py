@@ -89,8 +89,8 @@ class Variant:
 
 
 def label(chosen: Mapping[str, Any]) -> str:
-    """A variant's name: each setting as `NAME=VALUE`; of a prompt's file its name
-    alone.
+    """A variant's name: each setting as `NAME=VALUE`; of a prompt's file, or of
+    `@FILE`, its name alone.
 
     chosen: {setting: value}.
 
@@ -100,10 +100,23 @@ def label(chosen: Mapping[str, Any]) -> str:
     """
     words = []
     for key, value in chosen.items():
-        if key == PROMPT:
-            value = Path(value).name
+        if key == PROMPT or is_read_from(value):
+            value = Path(value).name.removeprefix("@")
         words.append(f"{key}={value}")
     return " ".join(words)
+
+
+def is_read_from(value: Any) -> bool:
+    """Whether a setting's value is `@FILE`, whose text is the value."""
+    return isinstance(value, str) and value[:1] == "@" and value[:2] != "@@"
+
+
+def _setting(named_value: tuple[str, Any]) -> str:
+    """A setting as `NAME=VALUE`; `@FILE` is found from the checkout, too."""
+    name, value = named_value
+    if is_read_from(value):
+        value = f"@{prompt_files.located(value[1:])}"
+    return f"{name}={value}"
 
 
 def title(evaluator: str, sweep: Mapping[str, Sequence[Any]]) -> str:
@@ -169,7 +182,7 @@ def variants(
             chosen_evaluator, settled = _with_prompt(
                 chosen_evaluator, settled, named_here, name
             )
-        texts = tuple(f"{name}={value}" for name, value in settled.items())
+        texts = tuple(map(_setting, settled.items()))
         if name in by_label:
             raise ValueError(f"two variants are called {name!r}; rename one file")
         variant = Variant(chosen_evaluator, chosen_model, texts)
