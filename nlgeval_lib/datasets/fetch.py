@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from nlgeval_lib import files
+from nlgeval_lib import files, progress
 from nlgeval_lib.datasets import registry, unreachable
 from nlgeval_lib.datasets.registry import (
     ChecksumError,
@@ -460,7 +460,6 @@ def _fetched(name: str, relpaths: list[str], optional: bool) -> Fetched:
 
     optional: as `path` has it.
     """
-    from tqdm import tqdm
 
     def failure(relpath: str) -> str:
         try:
@@ -470,14 +469,8 @@ def _fetched(name: str, relpaths: list[str], optional: bool) -> Fetched:
         return ""
 
     with ThreadPoolExecutor(8) as pool:
-        outcomes = tqdm(
-            pool.map(failure, relpaths),
-            name,
-            len(relpaths),
-            unit="file",
-            leave=False,
-            delay=1,
-            disable=None,
+        outcomes = progress.bar(
+            pool.map(failure, relpaths), name, len(relpaths), unit="file"
         )
         failures = list(filter(None, outcomes))
     first = failures[0] if failures else ""

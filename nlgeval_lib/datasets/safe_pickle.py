@@ -15,8 +15,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from nlgeval_lib.errors import Told
 
-class UnsafePickle(ValueError):
+
+class UnsafePickle(Told, ValueError):
     """The pickle asks for more than plain values.
 
     Plain are str, int, float, bool, None, bytes, list, tuple, dict and set.

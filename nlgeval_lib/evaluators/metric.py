@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from nlgeval_lib import files
+from nlgeval_lib import files, progress
 from nlgeval_lib.datasets import numbers
 from nlgeval_lib.datasets.numbers import HashedText, collected
 from nlgeval_lib.evaluators import base
@@ -236,8 +236,6 @@ class Metric(abc.ABC):
 
         Raises: Unavailable, where `values` has what could be found until then.
         """
-        from tqdm import tqdm
-
         signature = self._signature_of_values()
         if self.travels:
             values |= self._travelled(signature, items)
@@ -257,14 +255,7 @@ class Metric(abc.ABC):
         jobs = 1
         if self.parallel and len(absent) >= _PARALLEL_FROM:
             jobs = os.cpu_count() or 1
-        with tqdm(
-            total=len(absent),
-            desc=self.name,
-            unit="item",
-            delay=2,  # a short run prints nothing
-            leave=False,
-            disable=None,  # nothing is printed where there is no terminal
-        ) as bar:
+        with progress.bar(total=len(absent), desc=self.name, unit="item") as bar:
             # The first time without the batches that another process is at; then it has
             # stored them, or has ended without.
             for wait in (False, True):

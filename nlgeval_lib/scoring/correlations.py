@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import statistics
+from nlgeval_lib import progress, statistics
 
 FEWEST = 3  # outputs with a score and a rating, for a correlation
 KEY = ["row", "column", "statistic"]  # what names a cell, here and in printed tables
@@ -78,6 +78,10 @@ class Grid:
             self.n_holes = 0
         else:
             self.n_holes = len(self.systems) * len(self.inputs) - self.n
+
+    def __repr__(self) -> str:
+        size = f"{self.n_systems} systems x {len(self.inputs)} inputs"
+        return f"Grid({size}, {self.n:,} outputs, level {self.level})"
 
     def matrix(self, values: Scores) -> np.ndarray:
         """Values as `X[system, input]`, NaN where there is no output; of a flat grid,
@@ -344,7 +348,7 @@ def table(
     grid = Grid(items, level)
     ratings = _ratings(items, human)
     cells = []
-    for row, row_scores in scores.items():
+    for row, row_scores in progress.bar(scores.items(), desc="correlations"):
         per_column = _per_column(row, row_scores, ratings)
         for coef in coefs:
             for column, values in per_column.items():

@@ -98,6 +98,13 @@ class Parts:
     def __len__(self) -> int:
         return self.rows
 
+    def __repr__(self) -> str:
+        names = []
+        for ours, name in self.theirs.items():
+            names.append(ours if ours == name else f"{ours} = {name}")
+        taken = ", ".join(names)
+        return f"{type(self).__name__}({self.name}: {len(self):,} rows; {taken})"
+
     def __iter__(self) -> Iterator[Rows]:
         """The parts in order, each checked; no row is given beyond the first `rows`."""
         remaining = self.rows
@@ -296,7 +303,7 @@ class Parts:
         return pd.Series(cells_read, places, dtype=object)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Rows(Parts):
     """Rows in memory: one part of `Parts`, or all.
 

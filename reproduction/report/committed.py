@@ -38,6 +38,7 @@ METADATA = {
 # What a reader may be shown; scripts and widgets are none of it.
 FORMS = ("text/html", "image/png", "text/markdown", "text/latex", "text/plain")
 OWN = "nlgeval"  # what a private notebook's metadata say of its output
+WIDGET = "application/vnd.jupyter.widget-view+json"  # of no use without its kernel
 OTHERS = "texts-of-others"  # the tag of a cell that shows what is not ours to commit
 NOT_OURS = "This cell shows texts of others: run the notebook to see them.\n"
 INJECTED = "injected-parameters"  # papermill's tag of the cell that it adds
@@ -124,6 +125,8 @@ def _output(
         return output | {"text": _lines("".join(output["text"]))}
     if kind == "error":
         return output
+    if WIDGET in output["data"]:  # a bar of progress
+        return None
     data: dict[str, Any] = {}
     for form in FORMS:
         if form not in output["data"]:

@@ -92,6 +92,16 @@ class Output:
         self._missing: list[dict[str, str]] = []
         self._answered = False  # whether a notebook shows the answer
 
+    def __repr__(self) -> str:
+        held = {"compared": self._cells, "tables": self._frames}
+        held |= {"figures": self._figures}
+        texts = [f"{self.id!r}", f"mode {self.mode}", f"route {self.route}"]
+        for what, named in held.items():
+            if named:
+                names = [name or "its own" for name in named]
+                texts.append(f"{what}: {', '.join(names)}")
+        return f"Output({'; '.join(texts)})"
+
     def answer(self) -> tables.Table | None:
         """What was saved last: the first screen, the first table and the first figure.
         A notebook begins with it, and `save` puts what the run gave in its place.

@@ -26,6 +26,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Validat
 from pydantic.dataclasses import dataclass
 
 from nlgeval_lib import files
+from nlgeval_lib.errors import Told
 from nlgeval_lib.names import meant, pair
 from reproduction import used_code
 
@@ -50,7 +51,7 @@ ID = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
 _STRICT = ConfigDict(extra="forbid")
 
 
-class CatalogueError(ValueError):
+class CatalogueError(Told, ValueError):
     """The catalogue cannot be used; the message lists every fault found, an entry a
     line.
     """

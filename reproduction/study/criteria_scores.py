@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from judgecard import recorded_judges
-from nlgeval_lib import datasets, statistics
+from nlgeval_lib import datasets, progress, statistics
 from nlgeval_lib.evaluators import hdeval
 from nlgeval_lib.scoring import correlations
 from reproduction.study import variant_tests
@@ -101,6 +101,12 @@ class CriteriaScores:
     groups: tuple[tuple[str, ...], ...] | None
     what: str
     layers: Mapping[str, int] | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"CriteriaScores({self.label}: {self.what}; {len(self.X):,} items, "
+            f"{self.X.shape[1]} scores for {', '.join(self.Y)})"
+        )
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -510,7 +516,7 @@ def on_splits(
     """
     options = options or {}
     tables = []
-    for seed in seeds:
+    for seed in progress.bar(seeds, desc=f"splits by {unit}"):
         test = criteria.test_rows(unit, seed)
         predictions = [unfitted(criteria, test)]
         for kind in kinds:

@@ -24,7 +24,8 @@ import numpy as np
 import pandas as pd
 
 from judgecard import figures
-from nlgeval_lib import statistics
+from nlgeval_lib import progress, statistics
+from nlgeval_lib.errors import Refused
 from nlgeval_lib.scoring import correlations
 from reproduction.study.questions import judge_scores
 from reproduction.study.scores import JudgeScores
@@ -61,6 +62,14 @@ class VariantScores:
     draws: Mapping[str, str] = field(default_factory=dict)
     unread: Mapping[str, str] = field(default_factory=dict)
     signatures: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        variants = [f"{name}: {count}" for name, count in self.coverage.items()]
+        variants += [f"{name}: not tested" for name in self.lacking]
+        return (
+            f"VariantScores({len(self.scores)} variants on {len(self.items):,} items, "
+            f"route {self.route or 'none'}; {'; '.join(variants)})"
+        )
 
     def coverage_table(self) -> pd.DataFrame:
         """A row a variant: `variant`, `scored` (rows with a score) and `why not`, which
@@ -282,7 +291,7 @@ def check_base(base: str, variants: Iterable[str]) -> None:
     variants = list(variants)
     if base not in variants:
         listed = ", ".join(variants) or "none"
-        raise ValueError(f"base {base!r} is no variant; variants: {listed}")
+        raise Refused(f"base {base!r} is no variant; variants: {listed}")
 
 
 def every_pair(tests: pd.DataFrame) -> pd.DataFrame:
@@ -371,7 +380,7 @@ def paired_tests(
     grid = correlations.Grid(items, level)
     interval = grid.interval(units)
     rows = []
-    for key, (first, second, ratings) in pairs.items():
+    for key, (first, second, ratings) in progress.bar(pairs.items(), desc="tests"):
         test = grid.compare(
             first,
             second,

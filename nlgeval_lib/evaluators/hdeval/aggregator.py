@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from nlgeval_lib.errors import Told
 from nlgeval_lib.evaluators.base import NotAllowed, choose
 from nlgeval_lib.evaluators.hdeval import regressors
 
@@ -43,7 +44,7 @@ def register(name: str, make: Callable[[int], Any]) -> None:
     regressors.register(name, make, _WITHOUT_RATINGS)
 
 
-class TooFewRows(ValueError):
+class TooFewRows(Told, ValueError):
     """Fewer than two rows have the scores and ratings to learn from."""
 
 
