@@ -177,8 +177,8 @@ def _make(name: str, parameters: dict[str, Any], tracked: bool) -> None:
 
 
 def _data(name: str, columns: Sequence[str]) -> str:
-    """A data set's name as it is; a file of rows by its path, and how it is read is
-    told.
+    """A data set's name as it is; a file of rows by its path, and a note of how it is
+    read.
 
     columns: of the file, `OURS=THEIRS`.
     Raises: InputError for a file that cannot be read, or has no ratings.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import __main__
 import pytest
 
+import __main__
 from nlgeval_lib import datasets, errors, evaluators, statistics
 from nlgeval_lib.scoring import InputError, chosen_rows
 

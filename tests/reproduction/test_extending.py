@@ -5,6 +5,7 @@ catalogue takes.
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shlex
 from pathlib import Path
@@ -93,6 +94,41 @@ def test_the_entries_are_ones_that_the_catalogue_takes(tmp_path):
         "task=dialogue",
         "n=10",
     )
+
+
+TASKS = re.findall(
+    r"^\| ([^|]+) \| `(nlgeval [^`]+)` \| (?:`(nlgeval run \w+)`)? ?\|$",
+    PAGE.read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+# Nothing is downloaded for these, and no model is asked.
+QUICK = ("my_words", "my_rows")
+
+
+def test_each_task_of_a_student_is_two_commands(nl, here, judge, monkeypatch):
+    """Each command of the table is taken; those of metrics are run to their page."""
+    assert len(TASKS) == 8
+    monkeypatch.chdir(here.root)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    server = judge(lambda prompt: "Score: 3")
+    (here.root / "mine.txt").write_text(PROMPT)
+    aspects = {"overall": {"Support": "Does the record have each thing that is said?"}}
+    (here.root / "list.json").write_text(json.dumps(aspects))
+    items = datasets.items(datasets.load("mini")).head(48)
+    rows = items.rename(columns={"human_quality": "human"})
+    columns = ["input_id", "system_id", "output", "reference", "human"]
+    rows[columns].to_csv(here.root / "rows.csv", index=False)
+    for task, first, then in TASKS:
+        words = shlex.split(first.replace("URL", server.url))[1:]
+        if words[:2] == ["run", "ablation_aggregator_types"]:
+            continue  # `test_aggregators_of_the_page_join_recorded_scores` runs it
+        wrote = nl(*words)
+        assert wrote.code == 0, (task, wrote.err)
+        if then:
+            assert then == f"nlgeval run {words[1]}" and then in wrote.out
+        if words[1] in QUICK and then:
+            assert (ran := nl("run", words[1])).code == 0, ran.out
+            assert f"results/private/meta/{words[1]}.md" in ran.out
 
 
 def test_commands_of_the_page_exist():
