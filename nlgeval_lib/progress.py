@@ -40,8 +40,8 @@ def bar(*arguments: Any, **options: Any) -> Any:
         from tqdm.auto import tqdm
     else:
         from tqdm import tqdm
-    how = {"delay": SECONDS, "leave": False, "disable": not wanted()}
-    return tqdm(*arguments, **how | options)
+    settings = {"delay": SECONDS, "leave": False, "disable": not wanted()}
+    return tqdm(*arguments, **settings | options)
 
 
 def in_cell(name: str) -> Callable[[Any, Any], None]:

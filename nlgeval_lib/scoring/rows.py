@@ -102,8 +102,8 @@ class Parts:
         names = []
         for ours, name in self.theirs.items():
             names.append(ours if ours == name else f"{ours} = {name}")
-        taken = ", ".join(names)
-        return f"{type(self).__name__}({self.name}: {len(self):,} rows; {taken})"
+        columns_read = ", ".join(names)
+        return f"{type(self).__name__}({self.name}: {len(self):,} rows; {columns_read})"
 
     def __iter__(self) -> Iterator[Rows]:
         """The parts in order, each checked; no row is given beyond the first `rows`."""

@@ -114,20 +114,12 @@ def new_ablation(
     \b
     Examples:
       nlgeval new-ablation my_aspects -e coascore --sweep n=1,3,7 -s variant=average
-      nlgeval new-ablation my_parts -e prometheus --sweep rubric=yes,no
       nlgeval new-ablation my_prompt -e llmscore --sweep prompt=original,mine.txt
       nlgeval new-ablation my_list -e coascore --sweep aspects=none,@list.json
       nlgeval new-ablation my_rows -e rouge --sweep type=rouge1,rougeL --data rows.csv
       nlgeval new-ablation two_prompts --sweep prompt=a.txt,b.txt --data summeval \\
           --base-url http://localhost:8000/v1 -m NAME
-      nlgeval new-ablation my_judges -e llmscore --sweep judge=gpt-4o,gpt-4o-mini \\
-          --engine openai --data summeval
     """
-    plugins = [_portable(path) for path in plugin or ()]
-    for file in plugins:
-        _run_plugin(file)
-    if base_url and model == "mini":
-        raise ValueError("--base-url needs the judge's name on that server: -m NAME")
     parameters = {
         "evaluator": evaluator,
         "sweep": _sweeps(sweep),
@@ -137,10 +129,10 @@ def new_ablation(
         "aspects": list(aspect or ()),
         "base": _settings(base),
         "level": level,
-        "engine": engine or ("openai" if base_url else "transformers"),
+        "engine": engine or _engine(base_url, model),
         "model": model,
         "base_url": base_url,
-        "plugins": plugins,
+        "plugins": _plugins(plugin or ()),
     }
     _make(name, parameters, tracked)
 
@@ -194,13 +186,25 @@ def _data(name: str, columns: Sequence[str]) -> str:
     return _portable(name)
 
 
-def _run_plugin(path: str) -> None:
-    """Run a plug-in's file, so that what it registers is known."""
+def _engine(base_url: str, model: str) -> str:
+    """The engine where none is named. Raises: ValueError for a server's judge without a
+    name.
+    """
+    if base_url and model == "mini":
+        raise ValueError("--base-url needs the judge's name on that server: -m NAME")
+    return "openai" if base_url else "transformers"
+
+
+def _plugins(paths: Sequence[str]) -> list[str]:
+    """The paths of plug-ins, whose files are run: what they register is known then."""
     from nlgeval_lib.prompts import prompt_files
     from nlgeval_lib.scoring import named
 
-    say(f"the code of {path} is run")
-    named.plugin(str(prompt_files.located(path)))
+    plugins = [_portable(path) for path in paths]
+    for path in plugins:
+        say(f"the code of {path} is run")
+        named.plugin(str(prompt_files.located(path)))
+    return plugins
 
 
 def _portable(path: str) -> str:
@@ -273,12 +277,12 @@ def _free_path(name: str, tracked: bool) -> Path:
     folder = "ablations" if tracked else catalogue.PRIVATE
     path = files.notebooks() / folder / f"{name}.ipynb"
     listed = catalogue.load()
-    known = {entry.id: entry for entry in (*listed.outputs, *listed.private)}
-    if name in known or path.exists():
-        there = known[name].path if name in known else path
+    entries = {entry.id: entry for entry in (*listed.outputs, *listed.private)}
+    if name in entries or path.exists():
+        place = entries[name].path if name in entries else path
         raise ValueError(
             f"there is an output {name!r} already: choose another name, or remove "
-            f"{shown(there)}"
+            f"{shown(place)}"
         )
     return path
 

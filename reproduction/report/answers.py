@@ -279,9 +279,9 @@ class Answer:
         """The tables that a page folds, each with the name of its file."""
         if self.cells is not None or self.entry.id == CLAIMS:
             return []
-        named = zip(self._in_order, self.shown, strict=True)
+        tables_by_name = zip(self._in_order, self.shown, strict=True)
         folded = []
-        for number, (name, table) in enumerate(named):
+        for number, (name, table) in enumerate(tables_by_name):
             if not _stands_open(number, table):
                 folded.append((name, table))
         return folded

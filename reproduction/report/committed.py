@@ -68,8 +68,8 @@ def cleaned(text: str) -> str:
         _clean(cells)
     except (ValueError, KeyError, TypeError, AttributeError):
         return text
-    own = notebook.get("metadata", {}).get(OWN)
-    notebook["metadata"] = METADATA | ({OWN: own} if own else {})
+    entry = notebook.get("metadata", {}).get(OWN)
+    notebook["metadata"] = METADATA | ({OWN: entry} if entry else {})
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 

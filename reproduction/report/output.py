@@ -93,13 +93,16 @@ class Output:
         self._answered = False  # whether a notebook shows the answer
 
     def __repr__(self) -> str:
-        held = {"compared": self._cells, "tables": self._frames}
-        held |= {"figures": self._figures}
+        collected: dict[str, Mapping[str, Any]] = {
+            "compared": self._cells,
+            "tables": self._frames,
+            "figures": self._figures,
+        }
         texts = [f"{self.id!r}", f"mode {self.mode}", f"route {self.route}"]
-        for what, named in held.items():
-            if named:
-                names = [name or "its own" for name in named]
-                texts.append(f"{what}: {', '.join(names)}")
+        for label, members in collected.items():
+            if members:
+                names = [name or "its own" for name in members]
+                texts.append(f"{label}: {', '.join(names)}")
         return f"Output({'; '.join(texts)})"
 
     def answer(self) -> tables.Table | None:
@@ -352,8 +355,7 @@ class Output:
         """Save everything, or nothing, and print one line.
 
         Full runs go to `results/<paper>/`, quick ones to `results/quick/`, those of
-        route mini to `results/mini/`, those of one's own notebooks to
-        `results/private/`; with other parameters than the catalogue's, by
+        route mini to `results/mini/`, one's own to `results/private/`; with other parameters than the catalogue's, by
         other code than its notebook's, or with less than is already there, to
         `results/partial/`; figures likewise. Files whose
         values did not change (1e-6, or the catalogue's `tolerance`) are left alone.

@@ -290,21 +290,18 @@ def scored(
     """The scores of every variant on the items that all of them scored, and why others
     are lacking.
 
-    What learns from ratings (HD-Eval) scores each input as fitted on the other folds of
-    inputs.
+    What learns from ratings (HD-Eval) scores an input as fitted on the other folds.
 
     evaluator, sweep, settings, model: as `variants` takes them.
-    data: a data set by name, or a file of rated rows; "mini" for what asks a model is
-    the miniature judge's own.
-    columns: of a file, `OURS=THEIRS`, as `chosen_rows` maps them.
+    data: a data set by name, or a file of rated rows, with its `columns` as
+    `OURS=THEIRS`; "mini" for what asks a model is the miniature judge's own.
     aspects: whose ratings count; none: the overall quality where it is rated, else all.
     engine: by name, or one that is there, such as a scripted one.
     revision, base_url: of the model, and the address of its server.
     mode: "quick": 20 inputs; "full": all.
     plugins: files with evaluators or aggregators; their code is run.
     least_read: the share of rows that a variant must have scored to be tested, 0 to 1.
-    Raises: ValueError for an unknown setting; DataError; EngineError; RuntimeError
-    without the miniature judge.
+    Raises: ValueError for an unknown setting; DataError; EngineError; RuntimeError.
     """
     for path in plugins:
         named.plugin(str(prompt_files.located(path)))
@@ -494,8 +491,7 @@ def compare(
     units: what another sample would bring, as `statistics.compare`: "jack-inputs" is about
     these systems on other inputs, "auto" about other systems as well.
     level: of the correlations, "dataset" or "input".
-    Returns: both tables of `variant_tests.compare`, each with `aspect` first and
-    `route` last.
+    Returns: both tables of `variant_tests.compare`, `aspect` first and `route` last.
     Raises: ValueError where no variant has scores, or `base` is none.
     """
     if not asked.scores:
@@ -507,9 +503,8 @@ def compare(
     for aspect in dict.fromkeys(asked.items["aspect"]):
         of_aspect = (asked.items["aspect"] == aspect).to_numpy()
         items = asked.items[of_aspect].reset_index(drop=True)
-        scores = {}
-        for variant, values in asked.scores.items():
-            scores[variant] = values[of_aspect]
+        by_variant = asked.scores.items()
+        scores = {name: values[of_aspect] for name, values in by_variant}
         table, paired = variant_tests.compare(
             items,
             scores,

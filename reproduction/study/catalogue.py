@@ -328,7 +328,6 @@ def load(path: Path | None = None, *, notebooks: bool = True) -> Catalogue:
     path = files.committed(path)
     # Faults are collected, so that one reading shows them all.
     sections = _File()
-    private: tuple[Entry, ...] = ()
     faults: list[str] = []
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -337,8 +336,6 @@ def load(path: Path | None = None, *, notebooks: bool = True) -> Catalogue:
             faults += _faults(sections)
             if notebooks:
                 faults += _missing_notebooks(sections, path.parent)
-        taken = {entry.id for entry in sections.output}
-        private = tuple(_private(path.parent / PRIVATE, taken, faults))
     except ValidationError as error:
         for fault in error.errors():
             faults.append(_described(raw, **fault))
@@ -346,6 +343,8 @@ def load(path: Path | None = None, *, notebooks: bool = True) -> Catalogue:
         raise CatalogueError(
             f"{path.name} is not valid TOML in UTF-8: {error}"
         ) from None
+    ids = {entry.id for entry in sections.output}
+    private = tuple(_private(path.parent / PRIVATE, ids, faults))
     if faults:
         listed = "\n".join(f"  {fault}" for fault in faults)
         raise CatalogueError(f"{path.name}: {len(faults)} fault(s)\n{listed}")
@@ -367,27 +366,25 @@ def load(path: Path | None = None, *, notebooks: bool = True) -> Catalogue:
     )
 
 
-def _private(
-    folder: Path, taken: Collection[str], faults: list[str]
-) -> Iterator[Entry]:
+def _private(folder: Path, ids: Collection[str], faults: list[str]) -> Iterator[Entry]:
     """The outputs of the notebooks in a folder, each called as its file is; nothing
     where there is no such folder. A notebook whose name is no id, or is taken, is none.
 
-    taken: the ids of the other outputs.
+    ids: of the other outputs.
     faults: what is wrong with an entry is added here.
     """
     for path in sorted(folder.glob("*.ipynb")):
-        if not ID.fullmatch(path.stem) or path.stem in taken:
+        if not ID.fullmatch(path.stem) or path.stem in ids:
             continue
         notebook = f"{folder.name}/{path.name}"
-        said = {}
+        metadata = {}
         # One that cannot be read is refused when it is to be run.
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             document = json.loads(path.read_text(encoding="utf-8"))
-            said = document["metadata"].get(METADATA, {})
+            metadata = document["metadata"].get(METADATA, {})
         fixed = {"id": path.stem, "paper": META, "notebook": notebook}
         try:
-            yield Entry(**({"route": "run"} | said | fixed))
+            yield Entry(**({"route": "run"} | metadata | fixed))
         except ValidationError as error:
             raw = {"output": [fixed]}
             for fault in error.errors():

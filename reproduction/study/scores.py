@@ -48,8 +48,8 @@ class JudgeScores:
         if not self.available:
             return f"JudgeScores(none: {self.why})"
         criteria = f", {len(self.criteria)} criteria" if self.criteria else ""
-        who = self.model or "a metric"
-        return f"JudgeScores({self.coverage} by {who}{criteria}, route {self.route})"
+        model = self.model or "a metric"
+        return f"JudgeScores({self.coverage} by {model}{criteria}, route {self.route})"
 
     @property
     def papers_own(self) -> bool:

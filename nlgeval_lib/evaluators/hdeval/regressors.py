@@ -97,12 +97,14 @@ def _of_scikit_learn(name: str) -> Maker:
 
     kinds = dict(all_estimators(type_filter="regressor"))
     module, _, kind = name.rpartition(".")
-    found = kinds.get(kind)
-    if found is None or not f"{found.__module__}.".startswith(f"{module}.".lstrip(".")):
+    regressor = kinds.get(kind)
+    if regressor is None or not f"{regressor.__module__}.".startswith(
+        f"{module}.".lstrip(".")
+    ):
         hint = meant(kind, kinds, "", 3)
         raise ValueError(f"aggregator {name!r} is no regressor of scikit-learn{hint}")
     needed = []
-    for parameter in inspect.signature(found).parameters.values():
+    for parameter in inspect.signature(regressor).parameters.values():
         is_option = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         if parameter.default is parameter.empty and not is_option:
             needed.append(parameter.name)
@@ -111,4 +113,4 @@ def _of_scikit_learn(name: str) -> Maker:
             f"aggregator {name!r} needs settings ({', '.join(needed)}); register it by "
             "a name of your own: hdeval.register(NAME, lambda seed: ...)"
         )
-    return _sklearn(f"{found.__module__.removeprefix('sklearn.')}.{kind}")
+    return _sklearn(f"{regressor.__module__.removeprefix('sklearn.')}.{kind}")
