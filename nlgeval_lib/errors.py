@@ -21,7 +21,7 @@ class Told:
         """The lines that IPython shows in the place of a traceback."""
         lines = []
         cells = vars(sys.modules["__main__"])
-        place = None
+        place: tuple[str, int] | None = None
         frames = traceback.walk_tb(getattr(self, "__traceback__", None))
         for frame, number in frames:
             if frame.f_globals is cells:

@@ -40,7 +40,11 @@ def bar(*arguments: Any, **options: Any) -> Any:
         from tqdm.auto import tqdm
     else:
         from tqdm import tqdm
-    settings = {"delay": SECONDS, "leave": False, "disable": not wanted()}
+    settings: dict[str, Any] = {
+        "delay": SECONDS,
+        "leave": False,
+        "disable": not wanted(),
+    }
     return tqdm(*arguments, **settings | options)
 
 

@@ -473,7 +473,7 @@ class ProgressBar:
 
         if self._bar is None:
             # A notebook's bar is no line of a stream.
-            stream = {} if in_notebook() else {"file": self.stream}
+            stream: dict[str, Any] = {} if in_notebook() else {"file": self.stream}
             self._bar = tqdm(
                 total=progress.total,
                 desc=self.name,

@@ -434,8 +434,8 @@ def all_rows(data: str, columns: Sequence[str]) -> Rows:
         raise InputError(
             f"{parts.lacks('human')}; --map human=COLUMN names the ratings"
         )
-    numbers = {f"{number}" for number in range(1, len(frame) + 1)}
-    defaults = {"input_id": sorted(numbers, key=int), "system_id": "", "aspect": ""}
+    numbers = [f"{number}" for number in range(1, len(frame) + 1)]
+    defaults = {"input_id": numbers, "system_id": "", "aspect": ""}
     for name, default in defaults.items():
         if name not in frame:
             frame = frame.assign(**{name: default})

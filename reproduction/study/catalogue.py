@@ -377,19 +377,20 @@ def _private(folder: Path, ids: Collection[str], faults: list[str]) -> Iterator[
         if not ID.fullmatch(path.stem) or path.stem in ids:
             continue
         notebook = f"{folder.name}/{path.name}"
-        metadata = {}
+        metadata: dict[str, Any] = {}
         # One that cannot be read is refused when it is to be run.
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             document = json.loads(path.read_text(encoding="utf-8"))
             metadata = document["metadata"].get(METADATA, {})
         fixed = {"id": path.stem, "paper": META, "notebook": notebook}
+        fields = {"route": "run", **metadata, **fixed}
         try:
-            yield Entry(**({"route": "run"} | metadata | fixed))
+            yield Entry(**fields)
         except ValidationError as error:
-            raw = {"output": [fixed]}
             for fault in error.errors():
-                place = ("output", 0, *fault.pop("loc"))
-                faults.append(_described(raw, loc=place, **fault))
+                details: dict[str, Any] = {**fault}
+                details["loc"] = ("output", 0, *fault["loc"])
+                faults.append(_described({"output": [fixed]}, **details))
 
 
 # -- checking
