@@ -302,7 +302,7 @@ def _place_on_page(name: str) -> int:
     """Where a saved table stands: results (0), what could be read (1), tests (2)."""
     if name.endswith("__variants.csv"):
         return 1
-    return 2 if name.endswith(("tests.csv", "__each_pair.csv")) else 0
+    return 2 if name.endswith(("tests.csv", "__tests_of_pairs.csv")) else 0
 
 
 def _stands_open(number: int, table: tables.Table) -> bool:
@@ -312,7 +312,7 @@ def _stands_open(number: int, table: tables.Table) -> bool:
     number: its place on the page, from 0.
     """
     label = table.caption.lower().split(" (")[0]
-    is_open = number == 0 or label.endswith(("variants", "tests", "each pair"))
+    is_open = number == 0 or label.endswith(("variants", "tests", "tests of pairs"))
     return is_open and table.lines <= MOST_OPEN
 
 

@@ -73,7 +73,7 @@ def test_two_commands_show_a_page_and_git_sees_nothing(student, here):
     assert ran.code == 0, ran.out
     page = "results/private/meta/mine.md"
     assert f"to read: {page}, figures/private/meta/mine.png" in ran.out
-    assert "**Each pair**" in (here.root / page).read_text()
+    assert "**Tests of pairs**" in (here.root / page).read_text()
     assert git("status", "--porcelain", "--untracked-files=all") == before
     # What nothing changed for is not run again, and its page is still named.
     again = student("run", "mine")
