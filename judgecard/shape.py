@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nlgeval_lib import files
+from nlgeval_lib.errors import Told
 
 Check = Callable[[Any, str], None]
 
 
-class WrongShape(ValueError):
+class WrongShape(Told, ValueError):
     """A part of a card is not what a card has there; the message names the part."""
 
 

@@ -21,7 +21,7 @@ from engine_fixtures import (  # noqa: F401
     tiny_vllm,
 )
 from hypothesis import settings
-from runner_tools import here  # noqa: F401
+from runner_tools import here, student  # noqa: F401
 
 from judgecard import recordings
 from nlgeval_lib import datasets

@@ -208,3 +208,16 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
     # No kernel tells which cells ran; `test_other_code.py` asks kernels.
     monkeypatch.setattr(notebook, "other_code", lambda path: "")
     return Checkout(tmp_path)
+
+
+@pytest.fixture
+def student(here: Checkout, command: Any) -> Any:
+    """The command in a checkout of its own, with the template and the embedded data."""
+    repository = DATA.parent
+    shutil.copy(
+        repository / "notebooks" / "template_ablation.ipynb", here.root / "notebooks"
+    )
+    (here.root / "notebooks" / "ablations").mkdir()
+    for name in ("mini", "registry.csv"):
+        (here.root / "data" / name).symlink_to(repository / "data" / name)
+    return command

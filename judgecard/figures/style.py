@@ -7,8 +7,9 @@ Whoever draws calls `use` once, or `new`, which calls it. A figure is saved by w
 from __future__ import annotations
 
 import io
-import sys
 from typing import Any
+
+from nlgeval_lib.progress import in_notebook
 
 # inches: one column of a two-column page, and its full width
 COLUMN = 3.3
@@ -237,12 +238,6 @@ def show(fig: Any, png: bytes, name: str, place: str) -> None:
 
     plt.close(fig)
     display(picture(png, name), display_id=place)
-
-
-def in_notebook() -> bool:
-    """Whether a notebook runs this."""
-    ipython = sys.modules.get("IPython")
-    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 def picture(png: bytes, name: str) -> Any:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from nlgeval_lib import files
+from nlgeval_lib import files, progress
 from nlgeval_lib.datasets import registry, unreachable
 from nlgeval_lib.datasets.registry import (
     ChecksumError,
@@ -424,8 +424,10 @@ def together(name: str, relpaths: Iterable[str]) -> None:
 
 
 def _fetched(name: str, relpaths: list[str], optional: bool) -> Fetched:
-    """Fetch the files of one data set, several at once, with a bar of progress."""
-    from tqdm import tqdm
+    """Fetch the files of one data set, several at once, with a bar of progress.
+
+    optional: as `path` has it.
+    """
 
     def failure(relpath: str) -> str:
         try:
@@ -434,10 +436,11 @@ def _fetched(name: str, relpaths: list[str], optional: bool) -> Fetched:
             return str(error)
         return ""
 
-    bar: Any = {"unit": "file", "leave": False, "delay": 1, "disable": None}
     with ThreadPoolExecutor(8) as pool:
-        outcomes = pool.map(failure, relpaths)
-        failures = list(filter(None, tqdm(outcomes, name, len(relpaths), **bar)))
+        outcomes = progress.bar(
+            pool.map(failure, relpaths), name, len(relpaths), unit="file"
+        )
+        failures = list(filter(None, outcomes))
     first = failures[0] if failures else ""
     return Fetched(name, relpaths, len(relpaths) - len(failures), first)
 

@@ -15,10 +15,11 @@ from pathlib import Path
 import pandas as pd
 
 from nlgeval_lib import files
+from nlgeval_lib.errors import Told
 from nlgeval_lib.names import near
 
 
-class DataError(Exception):
+class DataError(Told, Exception):
     """A data file cannot be used. The message is one line: which file, what was found,
     the way out.
     """
@@ -32,7 +33,7 @@ class ChecksumError(DataError):
     """A data file is there, but is not the file that the registry names."""
 
 
-class UnknownName(ValueError):
+class UnknownName(Told, ValueError):
     """A name of a data set, recording or file that is not known; the message has the
     nearest.
     """

@@ -13,8 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from nlgeval_lib.errors import Told
 
-class UnsafePickle(ValueError):
+
+class UnsafePickle(Told, ValueError):
     """The pickle asks for more than plain values."""
 
 

@@ -28,16 +28,17 @@ from pydantic import (
 )
 
 from nlgeval_lib import files
+from nlgeval_lib.errors import Told
 from nlgeval_lib.records import Completion
 
 ROLES = ("system", "user", "assistant")
 
 
-class EngineError(RuntimeError):
+class EngineError(Told, RuntimeError):
     """An engine cannot work at all: no model, no server, no key; and what to do."""
 
 
-class UnsupportedSetting(ValueError):
+class UnsupportedSetting(Told, ValueError):
     """An engine was given a setting that its backend cannot honour."""
 
     without: tuple[str, ...] = ()  # the options of a command that asks without it
@@ -374,6 +375,11 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
     slice = 1 << 16
     model: str
     revision: str
+
+    def __repr__(self) -> str:
+        revision = getattr(self, "revision", "")
+        at = f"@{revision}" if revision else ""
+        return f"{type(self).__name__}({getattr(self, 'model', '')}{at})"
 
     def check(self, sampling: Sampling) -> None:
         """Raises: UnsupportedSetting naming a setting that is not honoured."""

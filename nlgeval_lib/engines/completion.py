@@ -17,6 +17,7 @@ from nlgeval_lib.engines.base import Ask, Engine, Request, Sampling, failed
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.files import whole
 from nlgeval_lib.parsers.reasoning import apart
+from nlgeval_lib.progress import in_cell
 from nlgeval_lib.records import Completion
 
 _POLL_SECONDS = 0.2
@@ -172,7 +173,7 @@ def complete(
     keys: list[str] = []
     for request in requests:
         keys += _named(request).keys(engine, sampling)
-    report = progress or (lambda state, batch: None)
+    report = progress or in_cell(engine.model)
     if store is not None:
         store.in_haste = lambda: bool(getattr(engine, "pending", False))
     run = _Completing(engine, requests, sampling, store, keys, report)

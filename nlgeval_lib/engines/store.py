@@ -28,6 +28,7 @@ from typing import Any, BinaryIO
 from nlgeval_lib import files
 from nlgeval_lib.engines.base import request_key
 from nlgeval_lib.engines.census import FILE
+from nlgeval_lib.errors import Told
 from nlgeval_lib.records import Completion
 
 _VERSION = 1
@@ -113,7 +114,7 @@ _RESCUE = f"`sqlite3 {FILE} .recover | sqlite3 new.sqlite` saves what is whole"
 _Row = tuple[bytes, int, str, str | None, str | None]
 
 
-class StoreError(OSError):
+class StoreError(Told, OSError):
     """The store cannot be read or written; the message names file and way out."""
 
 

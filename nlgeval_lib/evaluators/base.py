@@ -18,11 +18,12 @@ import pandas as pd
 
 from nlgeval_lib import files
 from nlgeval_lib.datasets.numbers import HashedText
+from nlgeval_lib.errors import Told
 from nlgeval_lib.names import meant
 from nlgeval_lib.records import Judgment, Sample, Status
 
 
-class Unavailable(RuntimeError):
+class Unavailable(Told, RuntimeError):
     """What an evaluator needs (a model, a package) is not on this machine; the message
     says what to do.
     """
@@ -104,7 +105,7 @@ def signature(name: str, **settings: Any) -> str:
 ALIKE = 0.7
 
 
-class NotAllowed(ValueError):
+class NotAllowed(Told, ValueError):
     """A setting has none of the values that it may have; the message lists them, and
     names the nearest.
 

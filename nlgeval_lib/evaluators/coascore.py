@@ -123,6 +123,16 @@ class CoAScore(LLMScore):
 
     Source: CoAScore (Gong and Mao), section 3, Tables 9 to 11; temperature and draws of
     section 4.3; limits are ours.
+
+    Example:
+    >>> from nlgeval_lib.engines import ScriptedEngine
+    >>> frame = pd.DataFrame({"source": ["A bus left at nine."], "output": ["A bus left."]})
+    >>> own = {"overall": {"accuracy": "Is it true?"}}
+    >>> whole = {"overall": "Is it good?"}
+    >>> script = ScriptedEngine(["accuracy: 5", "Score: 4"])
+    >>> judge = CoAScore("summary", targets=whole, aspects=own, engine=script)
+    >>> judge.score(frame)["value"].item()
+    4.0
     """
 
     name = "coascore"

@@ -113,6 +113,10 @@ class BertScore(_OfEncoder):
     are rounded to 5 decimals.
 
     Source: Zhang et al. (2020), BERTScore, section 3; encoder: SemScore, section 3.1.
+
+    Example:
+    >>> BertScore().score(["A bus left."], ["A bus left."])["value"].round(3).item()
+    1.0
     """
 
     name = "bertscore"
@@ -264,6 +268,11 @@ class SemScore(_OfEncoder):
 
     Source: Aynetdinov and Akbik (2024), SemScore, section 3.2; pooling variants: Table
     4.
+
+    Example:
+    >>> metric = SemScore(model="all-MiniLM-L6-v2")
+    >>> metric.score(["A bus left."], ["A bus left."])["value"].round(3).item()
+    1.0
     """
 
     name = "semscore"

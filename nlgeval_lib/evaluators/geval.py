@@ -45,6 +45,12 @@ class GEval(Judge):
     common: the settings of `Judge`.
 
     Source: Liu et al. (2023), G-Eval, section 2; prompt: SemScore, appendix A.3.
+
+    Example:
+    >>> from nlgeval_lib.engines import ScriptedEngine
+    >>> frame = pd.DataFrame({"instruction": ["Say a."], "output": ["a"]})
+    >>> GEval(engine=ScriptedEngine(["2"])).score(frame)["value"].item()
+    2.0
     """
 
     name = "geval"

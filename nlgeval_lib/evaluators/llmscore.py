@@ -173,6 +173,14 @@ class LLMScore(Judge):
 
     Source: CoAScore, section 4.2, Table 8; temperature 0 and one draw of section 4.3.
     The token limit is ours.
+
+    Example:
+    >>> from nlgeval_lib.engines import ScriptedEngine
+    >>> row = {"source": "A bus left at nine.", "output": "A bus.", "aspect": "fluency"}
+    >>> frame = pd.DataFrame([row])
+    >>> judge = LLMScore("summary", engine=ScriptedEngine(["Score: 4"]))
+    >>> judge.score(frame)["value"].item()
+    4.0
     """
 
     name = "llmscore"
@@ -220,6 +228,14 @@ class LLMScoreCoT(LLMScore):
 
     Source: CoAScore, section 4.2 (the trigger sentence); how the score is asked for is
     ours.
+
+    Example:
+    >>> from nlgeval_lib.engines import ScriptedEngine
+    >>> row = {"source": "A bus left at nine.", "output": "A bus.", "aspect": "fluency"}
+    >>> frame = pd.DataFrame([row])
+    >>> script = ScriptedEngine(["The time is gone. Score: 3"])
+    >>> LLMScoreCoT("summary", engine=script).score(frame)["value"].item()
+    3.0
     """
 
     name = "llmscore-cot"

@@ -46,6 +46,10 @@ class Meteor(PairMetric):
     rematch: as nltk up to 3.6.2: WordNet gets the words, not the stems, and may match
     once more what a stem matched, which can take the value above 1.
     common: `multi`, `empty` and `cache` of the base class.
+
+    Example:
+    >>> Meteor().score(["The car stopped."], ["The auto stopped."])["value"].round(2).item()
+    0.99
     """
 
     name = "meteor"

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from nlgeval_lib import files
+from nlgeval_lib import files, progress
 from nlgeval_lib.datasets import numbers
 from nlgeval_lib.datasets.numbers import HashedText, collected
 from nlgeval_lib.evaluators import base
@@ -203,8 +203,6 @@ class Metric(abc.ABC):
         """Put the values of `items` into `values`. Raises: Unavailable, where `values`
         has what could be found until then.
         """
-        from tqdm import tqdm
-
         signature = self._signature_of_values()
         if self.travels:
             values |= self._travelled(signature, items)
@@ -224,9 +222,7 @@ class Metric(abc.ABC):
         jobs = 1
         if self.parallel and len(absent) >= _PARALLEL_FROM:
             jobs = os.cpu_count() or 1
-        # A short run prints nothing, nor one without a terminal.
-        quiet: Any = {"delay": 2, "leave": False, "disable": None}
-        with tqdm(total=len(absent), desc=self.name, unit="item", **quiet) as bar:
+        with progress.bar(total=len(absent), desc=self.name, unit="item") as bar:
             # The first time without the batches that another process is at; then it has
             # stored them, or has ended without.
             for wait in (False, True):

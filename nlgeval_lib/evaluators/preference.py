@@ -93,7 +93,15 @@ class Preference(Judge):
     Details: `given` and `swapped`, the verdicts in both orders about the pair's own
     outputs (NaN where none could be read), with `reasons`.
 
-    Source: Zheng et al. 2023, section 3.4.
+    Source: Zheng et al. 2023, section 3.4 (both orders, different verdicts as a tie).
+
+    Example:
+    >>> from nlgeval_lib.engines import ScriptedEngine
+    >>> frame = pd.DataFrame({"output_1": ["A bus left."], "output_2": ["A bus."]})
+    >>> ask = "Which is better, A or B? A: {output_1} B: {output_2}"
+    >>> judge = Preference(ask, engine=ScriptedEngine(["A", "B"]))
+    >>> judge.score(frame)["value"].item()
+    1.0
     """
 
     name = "preference"

@@ -256,6 +256,14 @@ class Prometheus(Judge):
 
     Source: Kim et al. (2024), Prometheus, section 3, appendix J; ablation: Table 6;
     sampling and verbalizer: Table 9.
+
+    Example:
+    >>> from nlgeval_lib.engines import ScriptedEngine
+    >>> frame = pd.DataFrame({"instruction": ["Say a."], "output": ["a"]})
+    >>> script = ScriptedEngine(["So. [RESULT] 4", "So. [RESULT] 5", "So. [RESULT] 3"])
+    >>> judge = Prometheus(rubric=False, reference=False, engine=script)
+    >>> judge.score(frame)["value"].item()
+    4.0
     """
 
     name = "prometheus"

@@ -41,6 +41,13 @@ class PromptedJudge(Judge):
     definitions: {aspect: text}.
     task: a task with definitions of aspects: summary, dialogue, ... (see `RatingTask`).
     judge: the settings of `Judge`.
+
+    Example:
+    >>> from nlgeval_lib.engines import ScriptedEngine
+    >>> frame = pd.DataFrame({"output": ["A bus left."]})
+    >>> ask = "How good is it, 1 to 5? {output}"
+    >>> PromptedJudge(ask, engine=ScriptedEngine(["5"])).score(frame)["value"].item()
+    5.0
     """
 
     name = "prompted"

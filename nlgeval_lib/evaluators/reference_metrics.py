@@ -35,6 +35,12 @@ class Bleu(PairMetric):
     lowercase: ignore case.
     common: `multi`, `empty` and `cache` of the base class; `multi` may also be
     `"joint"`, which clips n-grams against all references at once, as BLEU is defined.
+
+    Example:
+    >>> Bleu().score(["a bus left", "a cat"], ["a bus left", "a bus"])["value"].round(1)
+    0    100.0
+    1     50.0
+    Name: value, dtype: float64
     """
 
     name = "bleu"
@@ -132,6 +138,11 @@ class Rouge(PairMetric):
 
     Source: SemScore, section 3.1, uses ROUGE-L of package rouge_score (Google
     Research).
+
+    Example:
+    >>> scores = Rouge("rouge1").score(["a b x", ""], ["a b y", "a"])
+    >>> scores["value"].round(2).tolist(), scores["reason"].tolist()
+    ([0.67, nan], ['', 'output is empty'])
     """
 
     name = "rouge"

@@ -13,12 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from nlgeval_lib.datasets.numbers import HashedText, digest_of
+from nlgeval_lib.errors import Told
 
 Values = tuple[float, ...]
 _SLICE = 900  # keys in one query; SQLite's oldest limit on variables is 999
 
 
-class CacheError(OSError):
+class CacheError(Told, OSError):
     """The cache file cannot be read or written; the message names it and the way out."""
 
 

@@ -149,6 +149,13 @@ class TigerScore(Judge):
 
     Source: Jiang et al. (2024), TIGERScore, section 2.2, equation 1; prompt: Table 9;
     aspects: Table 10.
+
+    Example:
+    >>> from nlgeval_lib.engines import ScriptedEngine
+    >>> frame = pd.DataFrame({"instruction": ["Say a."], "output": ["b"]})
+    >>> answer = "The model-generated output contains 0 errors."
+    >>> TigerScore(engine=ScriptedEngine([answer])).score(frame)["value"].item()
+    0.0
     """
 
     name = "tigerscore"

@@ -33,6 +33,7 @@ from nlgeval_lib.engines import (
 )
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.stages import Draws, Stage, Stages, drive
+from nlgeval_lib.progress import in_notebook
 from nlgeval_lib.records import Completion
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # that end a run gently
@@ -385,7 +386,7 @@ class ProgressBar:
             self._heard = time.monotonic()
         if self.quiet or not (progress.left or batch):
             return
-        if self.stream.isatty():
+        if self.stream.isatty() or in_notebook():
             self._draw(progress)
         else:
             self._print_at_intervals(progress)
@@ -435,13 +436,15 @@ class ProgressBar:
 
     def _draw(self, progress: Progress) -> None:
         """Draw the live line, or draw it anew."""
-        from tqdm import tqdm
+        from tqdm.auto import tqdm
 
         if self._bar is None:
+            # A notebook's bar is no line of a stream.
+            stream: dict[str, Any] = {} if in_notebook() else {"file": self.stream}
             self._bar = tqdm(
                 total=progress.total,
                 desc=self.name,
-                file=self.stream,
+                **stream,
                 dynamic_ncols=True,
                 bar_format="{desc} {percentage:3.0f}% |{bar:20}| "
                 "{n_fmt}/{total_fmt} {postfix}",

@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nlgeval_lib.errors import Told
+
 # What a part of the rows has at most: it is held in memory at once. 32 MiB of texts.
 ROWS = 50_000
 BYTES = 32 << 20
 
 
-class InputError(ValueError):
+class InputError(Told, ValueError):
     """A file, a column or a setting is not as it must be.
 
     The message names the place and what to do.

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib import statistics
+from nlgeval_lib import progress, statistics
 
 FEWEST = 3  # outputs with a score and a rating, for a correlation
 KEY = ["row", "column", "statistic"]  # what names a cell, here and in printed tables
@@ -79,6 +79,10 @@ class Grid:
         self.n_holes = 0
         if not flat:
             self.n_holes = len(self.systems) * len(self.inputs) - self.n
+
+    def __repr__(self) -> str:
+        size = f"{self.n_systems} systems x {len(self.inputs)} inputs"
+        return f"Grid({size}, {self.n:,} outputs, level {self.level})"
 
     def matrix(self, values: Scores) -> np.ndarray:
         """Values as `X[system, input]`, NaN where there is no output; of a flat grid,
@@ -315,7 +319,7 @@ def table(
             raise ValueError(f"no column {values!r}; columns: {names}")
         ratings[column] = items[values] if isinstance(values, str) else values
     cells = []
-    for row, row_scores in scores.items():
+    for row, row_scores in progress.bar(scores.items(), desc="correlations"):
         per_column = _per_column(row, row_scores, ratings)
         for coef in coefs:
             for column, values in per_column.items():

@@ -82,6 +82,13 @@ class Parts:
     def __len__(self) -> int:
         return self.rows
 
+    def __repr__(self) -> str:
+        names = []
+        for ours, name in self.theirs.items():
+            names.append(ours if ours == name else f"{ours} = {name}")
+        columns_read = ", ".join(names)
+        return f"{type(self).__name__}({self.name}: {len(self):,} rows; {columns_read})"
+
     def __iter__(self) -> Iterator[Rows]:
         """The parts in order, each checked; no row is given beyond the first `rows`."""
         remaining = self.rows
@@ -246,7 +253,7 @@ class Parts:
         return pd.Series(cells_read, places, dtype=object)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Rows(Parts):
     """Rows in memory: one part of `Parts`, or all.
 

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nlgeval_lib.errors import Refused, Told
+
 from .result import Floats, Result
 
 # what becomes of an item without a score or a rating, by the name of the policy
@@ -44,7 +46,7 @@ SAMPLE_RULES: dict[str, str] = {
 }
 
 
-class TooFew(ValueError):
+class TooFew(Told, ValueError):
     """Fewer items, or systems, than a coefficient needs have a score and a rating."""
 
 
@@ -166,7 +168,7 @@ def choice(value: Any, allowed: Iterable[str], name: str) -> str:
     near = difflib.get_close_matches(str(value), allowed, n=1)
     if near:
         hint = f"; did you mean {near[0]!r}?"
-    raise ValueError(f"{name}: got {value!r}; allowed are {', '.join(allowed)}{hint}")
+    raise Refused(f"{name}: got {value!r}; allowed are {', '.join(allowed)}{hint}")
 
 
 def whole(value: Any, name: str, low: int = 1) -> int:

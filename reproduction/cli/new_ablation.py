@@ -1,5 +1,5 @@
-"""`nlgeval new-ablation` writes an ablation notebook from the template, and its
-entry in the catalogue.
+"""`nlgeval new-ablation` writes an ablation notebook from the template: one's own, which
+git ignores, or one of the catalogue.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -34,7 +34,12 @@ Evaluator = Annotated[
     str, option("--evaluator", "-e", help="By name, as for `nlgeval score`.")
 ]
 Data = Annotated[
-    str, option("--data", help="A data set by name; mini: the embedded one.  [mini]")
+    str,
+    option(
+        "--data",
+        help="A data set by name, or a file of rated rows; mini: the embedded one.  "
+        "[mini]",
+    ),
 ]
 Aspects = Annotated[
     Several,
@@ -59,6 +64,20 @@ BaseUrl = Annotated[
     str,
     option("--base-url", "--judge-url", help="The judge's server, to and with /v1."),
 ]
+Columns = Annotated[
+    Several,
+    option("--map", metavar="OURS=THEIRS", help="A file's column (repeatable)."),
+]
+Level = Annotated[
+    Literal["dataset", "input", "system"],
+    option("--level", help="Of the correlations.  [dataset]"),
+]
+Tracked = Annotated[
+    bool,
+    typer.Option(
+        "--tracked", help="Write it for a commit: notebooks/ablations, the catalogue."
+    ),
+]
 Plugin = Annotated[
     Several,
     option(help="A Python file with an evaluator or aggregator; it is run."),
@@ -71,15 +90,19 @@ def new_ablation(
     sweep: Sweeps,
     evaluator: Evaluator = "",
     data: Data = "mini",
+    map: Columns = None,
     setting: Settings = None,
     aspect: Aspects = None,
     base: Base = None,
+    level: Level = "dataset",
     engine: Engine = "",
     model: Model = "mini",
     base_url: BaseUrl = "",
     plugin: Plugin = None,
+    tracked: Tracked = False,
 ) -> None:
-    """Write an ablation's notebook and its catalogue entry; `nlgeval run` runs it.
+    """Write an ablation's notebook, notebooks/private/NAME.ipynb; `nlgeval run NAME`
+    runs it. Git ignores it, its results and its page.
 
     Every combination of the values is a variant. It is scored on the same items, and
     the notebook shows how well each follows the ratings, paired tests of all pairs with
@@ -91,36 +114,33 @@ def new_ablation(
     \b
     Examples:
       nlgeval new-ablation my_aspects -e coascore --sweep n=1,3,7 -s variant=average
-      nlgeval new-ablation my_parts -e prometheus --sweep rubric=yes,no
       nlgeval new-ablation my_prompt -e llmscore --sweep prompt=original,mine.txt
+      nlgeval new-ablation my_list -e coascore --sweep aspects=none,@list.json
+      nlgeval new-ablation my_rows -e rouge --sweep type=rouge1,rougeL --data rows.csv
       nlgeval new-ablation two_prompts --sweep prompt=a.txt,b.txt --data summeval \\
           --base-url http://localhost:8000/v1 -m NAME
-      nlgeval new-ablation my_judges -e llmscore --sweep judge=gpt-4o,gpt-4o-mini \\
-          --engine openai --data summeval
     """
-    plugins = [_portable(path) for path in plugin or ()]
-    for file in plugins:
-        _run_plugin(file)
-    if base_url and model == "mini":
-        raise ValueError("--base-url needs the judge's name on that server: -m NAME")
     parameters = {
         "evaluator": evaluator,
         "sweep": _sweeps(sweep),
-        "data": data,
+        "data": _data(data, map or ()),
+        "columns": list(map or ()),
         "settings": _settings(setting),
         "aspects": list(aspect or ()),
         "base": _settings(base),
-        "engine": engine or ("openai" if base_url else "transformers"),
+        "level": level,
+        "engine": engine or _engine(base_url, model),
         "model": model,
         "base_url": base_url,
-        "plugins": plugins,
+        "plugins": _plugins(plugin or ()),
     }
-    _make(name, parameters)
+    _make(name, parameters, tracked)
 
 
-def _make(name: str, parameters: dict[str, Any]) -> None:
-    """Write the notebook with these parameters, where they can be so, and its entry.
+def _make(name: str, parameters: dict[str, Any], tracked: bool) -> None:
+    """Write the notebook with these parameters, where they can be so.
 
+    tracked: whether it is one of the catalogue.
     Raises: ValueError naming what cannot be.
     """
     from reproduction.study import ablations
@@ -129,34 +149,62 @@ def _make(name: str, parameters: dict[str, Any]) -> None:
     swept = parameters["sweep"]
     model = parameters["model"]
     variants = ablations.variants(evaluator, swept, parameters["settings"], model)
-    inputs = [ablations.check(variants, parameters["data"])]
+    data = ablations.check(variants, parameters["data"])
     _check_base(parameters["base"], variants)
-    path, catalogue_path = _free_paths(name)
+    path = _free_path(name, tracked)
     title = _title(evaluator, swept)
-    entry = _entry(name, inputs, title)
-    _write(path, _notebook(name, title, parameters), catalogue_path, entry)
-    _print_written(path, len(variants), catalogue_path)
+    entry = _entry(data, title)
+    notebook = _notebook(name, title, parameters)
+    if tracked:
+        _write(path, notebook, {"id": name, "paper": "meta", **entry})
+    else:
+        _write_private(path, notebook, entry)
+    from reproduction.report.notebook import shown
+
+    typer.echo(
+        f"written: {shown(path)}, {len(variants)} variants\nnext: nlgeval run {name}"
+    )
     if model == "mini" and ablations.PROMPT in swept:
         note(_OF_MINIATURE)
 
 
-def _print_written(path: Path, variants: int, catalogue_path: Path) -> None:
-    """Print what was written, and the command that runs it."""
-    from reproduction.report.notebook import shown
+def _data(name: str, columns: Sequence[str]) -> str:
+    """A data set's name as it is; a file of rows by its path, and a note of how it is
+    read.
 
-    typer.echo(
-        f"written: {shown(path)}, {variants} variants, and its entry in "
-        f"{shown(catalogue_path)}\nnext: nlgeval run {path.stem}"
-    )
+    columns: of the file, `OURS=THEIRS`.
+    Raises: InputError for a file that cannot be read, or has no ratings.
+    """
+    from nlgeval_lib import datasets
+    from nlgeval_lib.scoring import chosen_rows
+    from reproduction.study import ablations
+
+    if datasets.has(name) or not Path(name).is_file():
+        return name
+    note(chosen_rows(name, mapping=columns).told())
+    ablations.all_rows(name, columns)
+    return _portable(name)
 
 
-def _run_plugin(path: str) -> None:
-    """Run a plug-in's file, so that what it registers is known."""
+def _engine(base_url: str, model: str) -> str:
+    """The engine where none is named. Raises: ValueError for a server's judge without a
+    name.
+    """
+    if base_url and model == "mini":
+        raise ValueError("--base-url needs the judge's name on that server: -m NAME")
+    return "openai" if base_url else "transformers"
+
+
+def _plugins(paths: Sequence[str]) -> list[str]:
+    """The paths of plug-ins, whose files are run: what they register is known then."""
     from nlgeval_lib.prompts import prompt_files
     from nlgeval_lib.scoring import named
 
-    say(f"the code of {path} is run")
-    named.plugin(str(prompt_files.located(path)))
+    plugins = [_portable(path) for path in paths]
+    for path in plugins:
+        say(f"the code of {path} is run")
+        named.plugin(str(prompt_files.located(path)))
+    return plugins
 
 
 def _portable(path: str) -> str:
@@ -172,7 +220,7 @@ def _portable(path: str) -> str:
 
 
 def _sweeps(texts: list[str]) -> dict[str, list[Any]]:
-    """The values of `NAME=A,B,...` texts; prompts' files by their paths."""
+    """The values of `NAME=A,B,...` texts; files by their paths."""
     from reproduction.runner import trials
     from reproduction.study import ablations
 
@@ -211,29 +259,32 @@ def _settings(texts: Sequence[str] | None) -> dict[str, Any]:
     return values
 
 
-def _free_paths(name: str) -> tuple[Path, Path]:
-    """The paths of the new notebook and of the catalogue.
+def _free_path(name: str, tracked: bool) -> Path:
+    """The path of the new notebook.
 
+    tracked: whether it is one of the catalogue.
     Raises: ValueError where the name is no id, or is in use.
     """
     from nlgeval_lib import files
     from reproduction.report.notebook import shown
     from reproduction.study import catalogue
 
-    if not name.replace("_", "").isalnum():
+    if not catalogue.ID.fullmatch(name):
         raise ValueError(
             f"{name!r}: an id is lower-case letters and digits joined by single "
             "underscores"
         )
-    folder = files.notebooks()
-    path = folder / "ablations" / f"{name}.ipynb"
-    catalogue_path = files.committed(folder / "catalogue.toml")
-    if path.exists() or name in {entry.id for entry in catalogue.load().outputs}:
+    folder = "ablations" if tracked else catalogue.PRIVATE
+    path = files.notebooks() / folder / f"{name}.ipynb"
+    listed = catalogue.load()
+    entries = {entry.id: entry for entry in (*listed.outputs, *listed.private)}
+    if name in entries or path.exists():
+        place = entries[name].path if name in entries else path
         raise ValueError(
-            f"there is an output {name!r} already; choose another name, or remove "
-            f"{shown(path)} and its entry"
+            f"there is an output {name!r} already: choose another name, or remove "
+            f"{shown(place)}"
         )
-    return path, catalogue_path
+    return path
 
 
 def _title(evaluator: str, swept: dict[str, list[Any]]) -> str:
@@ -244,30 +295,42 @@ def _title(evaluator: str, swept: dict[str, list[Any]]) -> str:
     )
 
 
-def _entry(name: str, inputs: list[str], title: str) -> dict[str, Any]:
-    """The entry of the catalogue."""
+def _entry(data: str, title: str) -> dict[str, Any]:
+    """What the catalogue knows of the output, beside its id and its place.
+
+    data: as `ablations.check` gives it.
+    """
+    from nlgeval_lib import datasets
     from reproduction.study import ablations
 
     return {
-        "id": name,
-        "paper": "meta",
-        "notebook": f"ablations/{name}.ipynb",
-        "route": "mini" if inputs[0] in (ablations.MINI, ablations.OWN) else "run",
-        "inputs": inputs,
+        "route": "mini" if data in (ablations.MINI, ablations.OWN) else "run",
+        "inputs": [data] if datasets.has(data) else [],
         "title": title,
     }
 
 
-def _write(
-    path: Path, notebook: str, catalogue_path: Path, entry: dict[str, Any]
-) -> None:
+def _write_private(path: Path, notebook: str, entry: dict[str, Any]) -> None:
+    """Write a notebook that has its entry in its metadata."""
+    from nlgeval_lib import files
+    from reproduction.study import catalogue
+
+    document = json.loads(notebook)
+    document["metadata"][catalogue.METADATA] = entry
+    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    files.write_text(path, text)
+
+
+def _write(path: Path, notebook: str, entry: dict[str, Any]) -> None:
     """Write the notebook and its entry; neither, if the catalogue refuses the entry."""
     from nlgeval_lib import files
     from reproduction.study import catalogue
 
+    catalogue_path = files.committed(files.notebooks() / "catalogue.toml")
     files.write_text(path, notebook)
     text = catalogue_path.read_text(encoding="utf-8")
     lines = [text.rstrip("\n"), "", "[[output]]"]
+    entry = entry | {"notebook": f"{path.parent.name}/{path.name}"}
     for name, value in entry.items():
         lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}")
     files.write_text(catalogue_path, "\n".join(lines) + "\n")
@@ -314,10 +377,14 @@ def _with_values(source: str, parameters: dict[str, Any]) -> str:
 
 
 def _value(text: str) -> Any:
-    """The Python literal of a text; the text itself where it is none."""
+    """The Python literal of a text; the text itself where it is none. Of `@FILE` the
+    path holds from anywhere.
+    """
     from reproduction.report.notebook import NO_LITERAL
 
     try:
         return ast.literal_eval(text)
     except NO_LITERAL:
-        return text
+        from reproduction.study import ablations
+
+        return f"@{_portable(text[1:])}" if ablations.is_read_from(text) else text

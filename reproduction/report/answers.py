@@ -52,6 +52,9 @@ APART = "partial"  # the folder below results/ of runs that are set apart
 # Rows of a table that a page shows open, and of one that it folds.
 MOST_OPEN = 24
 MOST_ROWS = 60
+# A page that is longer folds shorter tables, the longest of these that make it short.
+MOST_LINES = 300
+FOLDED_ROWS = (MOST_ROWS, 24, 12, 6, 3)
 # Columns without which a file of compared cells is damaged.
 _CELL = (
     "paper",
@@ -81,11 +84,11 @@ _TYPES: dict[str, type] = {
 
 def base(entry: Entry, mode: str = "full") -> str:
     """The name under which an output's result is saved, without an ending:
-    `results/[quick|mini/]<paper>/<id>`.
+    `results/[quick|mini|private/]<paper>/<id>`.
 
     entry: of the catalogue. mode: "full" or "quick".
     """
-    folder = saving.folder(mode, entry.route)
+    folder = saving.folder(mode, entry.route, entry)
     return "/".join(filter(None, ["results", folder, entry.paper, entry.id]))
 
 
@@ -254,14 +257,34 @@ class Answer:
             return [comparisons.comparison(self.cells)]
         if self.entry.id == CLAIMS:
             return claims_page.shown(self._saved("by_paper"), self._saved("claims"))
-        saved_tables = []
-        for name in sorted(self.numbers, key=_place_on_page):
-            # `meta_levels__by_level.csv` is captioned "By level".
-            label = posixpath.basename(name).removesuffix(".csv")
-            label = label.removeprefix(f"{self.entry.id}__")
-            caption = label.replace("_", " ").capitalize()
-            saved_tables.append(_saved_table(_read(files.located(name)), caption))
-        return saved_tables
+        return [self.table(name) for name in self._in_order]
+
+    @property
+    def _in_order(self) -> list[str]:
+        """The names of its tables in the order of a page."""
+        return sorted(self.numbers, key=_place_on_page)
+
+    def table(self, name: str, rows: int = MOST_ROWS) -> tables.Table:
+        """A saved table as it is shown, `meta_levels__by_level.csv` as "By level".
+
+        name: as records give it. rows: at most so many are shown.
+        """
+        label = posixpath.basename(name).removesuffix(".csv")
+        label = label.removeprefix(f"{self.entry.id}__")
+        caption = label.replace("_", " ").capitalize()
+        return _saved_table(_read(files.located(name)), caption, rows)
+
+    @property
+    def folded(self) -> list[tuple[str, tables.Table]]:
+        """The tables that a page folds, each with the name of its file."""
+        if self.cells is not None or self.entry.id == CLAIMS:
+            return []
+        tables_by_name = zip(self._in_order, self.shown, strict=True)
+        folded = []
+        for number, (name, table) in enumerate(tables_by_name):
+            if not _stands_open(number, table):
+                folded.append((name, table))
+        return folded
 
     def _saved(self, part: str) -> pd.DataFrame:
         """One of its saved tables: `<id>__<part>.csv`."""
@@ -279,7 +302,7 @@ def _place_on_page(name: str) -> int:
     """Where a saved table stands: results (0), what could be read (1), tests (2)."""
     if name.endswith("__variants.csv"):
         return 1
-    return 2 if name.endswith("tests.csv") else 0
+    return 2 if name.endswith(("tests.csv", "__tests_of_pairs.csv")) else 0
 
 
 def _stands_open(number: int, table: tables.Table) -> bool:
@@ -289,7 +312,7 @@ def _stands_open(number: int, table: tables.Table) -> bool:
     number: its place on the page, from 0.
     """
     label = table.caption.lower().split(" (")[0]
-    is_open = number == 0 or label == "variants" or label.endswith("tests")
+    is_open = number == 0 or label.endswith(("variants", "tests", "tests of pairs"))
     return is_open and table.lines <= MOST_OPEN
 
 
@@ -400,6 +423,7 @@ ORIGINS = {
     "recorded": "from judgments that others published",
     "run": "from runs of the judge itself",
     "mini": "from the miniature judge, for exercise only",
+    "own": "computed from rows of one's own",
 }
 # Who judged, of an output that compares nothing printed in the five papers.
 JUDGED_BY = {
@@ -417,8 +441,18 @@ def markdown(answer: Answer) -> str:
 
     The answer's sentences come first, then claim, open tables, figures and reading;
     further tables are folded, and how it was made stands last. Links are relative to
-    the folder of the page.
+    the folder of the page. Of a long page the folded tables show their first rows, and
+    lead to the whole.
     """
+    for rows in FOLDED_ROWS:
+        page = _page(answer, rows)
+        if page.count("\n") <= MOST_LINES:
+            break
+    return page
+
+
+def _page(answer: Answer, rows: int) -> str:
+    """The page, with at most so many rows in each folded table."""
     folder = posixpath.dirname(answer.base)
 
     def link(name: str, text: str) -> str:
@@ -441,8 +475,7 @@ def markdown(answer: Answer) -> str:
         parts.append("!" + link(name, _about_figure(answer, name)))  # a picture
     if answer.reading:
         parts += ["## Reading", answer.reading]
-    if answer.entry.id != CLAIMS:
-        parts += _tables_below(answer)
+    parts += _tables_below(answer, rows, link)
     if answer.missing:
         parts += [
             "## What is missing",
@@ -513,15 +546,23 @@ def _tables_first(answer: Answer) -> list[str]:
     return parts
 
 
-def _tables_below(answer: Answer) -> list[str]:
-    """The further tables, folded."""
-    leading = _leading(answer)
+def _tables_below(
+    answer: Answer, rows: int, link: Callable[[str, str], str]
+) -> list[str]:
+    """The further tables, folded.
+
+    rows: at most so many of each.
+    link: makes a link of a file's name and a text.
+    """
     parts = []
-    for table in answer.shown:
-        if not any(table is leading_table for leading_table in leading):
-            paragraphs = [table.markdown, _bullets(table.notes)]
-            text = "\n\n".join(filter(None, paragraphs))
-            parts.append(web.folded(table.caption or "Table", text))
+    for name, table in answer.folded:
+        if table.lines > rows:
+            table = answer.table(name, rows)
+        paragraphs = [table.markdown, _bullets(table.notes)]
+        if table.lines >= rows:
+            paragraphs.append(f"All rows: {link(name, posixpath.basename(name))}.")
+        text = "\n\n".join(filter(None, paragraphs))
+        parts.append(web.folded(table.caption or "Table", text))
     return parts
 
 
@@ -644,13 +685,14 @@ def read_answer(entry: Entry) -> Answer | None:
 
 def page_of_run(entry: Entry, folder: str) -> dict[str, bytes]:
     """The page that a run writes beside its own result; empty where the scoreboard
-    writes it for all, and for a quick run, which has none.
+    writes it for all, and for a quick run, which has none unless it is of a notebook of
+    one's own.
 
     entry: of the catalogue.
     folder: below `results/`, where the run saved.
     """
-    is_private = folder == "mini" and entry.paper == META
-    if folder != APART and not is_private:
+    is_exercise = folder == "mini" and entry.paper == META
+    if folder != APART and not is_exercise and not entry.is_private:
         return {}
     name = Answer(entry, {}, folder).base
     record = saving.read_json(f"{name}.json") or {}

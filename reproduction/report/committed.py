@@ -37,6 +37,8 @@ METADATA = {
 }
 # What a reader may be shown; scripts and widgets are none of it.
 FORMS = ("text/html", "image/png", "text/markdown", "text/latex", "text/plain")
+OWN = "nlgeval"  # what a private notebook's metadata say of its output
+WIDGET = "application/vnd.jupyter.widget-view+json"  # of no use without its kernel
 OTHERS = "texts-of-others"  # the tag of a cell that shows what is not ours to commit
 NOT_OURS = "This cell shows texts of others: run the notebook to see them.\n"
 INJECTED = "injected-parameters"  # papermill's tag of the cell that it adds
@@ -66,7 +68,8 @@ def cleaned(text: str) -> str:
         _clean(cells)
     except (ValueError, KeyError, TypeError, AttributeError):
         return text
-    notebook["metadata"] = METADATA
+    entry = notebook.get("metadata", {}).get(OWN)
+    notebook["metadata"] = METADATA | ({OWN: entry} if entry else {})
     return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -122,6 +125,8 @@ def _output(
         return output | {"text": _lines("".join(output["text"]))}
     if kind == "error":
         return output
+    if WIDGET in output["data"]:  # a bar of progress
+        return None
     data: dict[str, Any] = {}
     for form in FORMS:
         if form not in output["data"]:

@@ -23,6 +23,7 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from nlgeval_lib import files
+from nlgeval_lib.errors import Told
 from nlgeval_lib.names import meant
 
 # The types of parameters, by the name that an annotation has for them.
@@ -34,7 +35,7 @@ _TYPES: dict[str, Any] = {
 NO_LITERAL = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)
 
 
-class NotebookRefused(ValueError):
+class NotebookRefused(Told, ValueError):
     """The notebook or the parameters given to it break the rules; nothing was run."""
 
 

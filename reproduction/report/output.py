@@ -92,6 +92,19 @@ class Output:
         self._missing: list[dict[str, str]] = []
         self._answered = False  # whether a notebook shows the answer
 
+    def __repr__(self) -> str:
+        collected: dict[str, Mapping[str, Any]] = {
+            "compared": self._cells,
+            "tables": self._frames,
+            "figures": self._figures,
+        }
+        texts = [f"{self.id!r}", f"mode {self.mode}", f"route {self.route}"]
+        for label, members in collected.items():
+            if members:
+                names = [name or "its own" for name in members]
+                texts.append(f"{label}: {', '.join(names)}")
+        return f"Output({'; '.join(texts)})"
+
     def answer(self) -> tables.Table | None:
         """What was saved last: the first screen, the first table and the first figure.
         A notebook begins with it, and `save` puts what the run gave in its place.
@@ -341,7 +354,7 @@ class Output:
         """Save everything, or nothing, and print one line.
 
         Full runs go to `results/<paper>/`, quick ones to `results/quick/`, those of
-        route mini to `results/mini/`; with other parameters than the catalogue's, by
+        route mini to `results/mini/`, one's own to `results/private/`; with other parameters than the catalogue's, by
         other code than its notebook's, or with less than is already there, to
         `results/partial/`; figures likewise. Files whose
         values did not change (1e-6, or the catalogue's `tolerance`) are left alone.
@@ -480,10 +493,13 @@ class Output:
 
         cells: of all compared tables; None where nothing was compared.
         """
-        folder = saving.folder(self.mode, self.route)
+        folder = saving.folder(self.mode, self.route, self.entry)
         reason = self._why_apart or saving.others(self.entry, self.parameters)
         if not reason and os.environ.get("NLGEVAL_TRIAL"):
             reason = "it is a trial"
+        if not reason and self.entry.is_private:
+            # Nobody else reads it: its last run is its result.
+            return saving.Place(folder)
         if not reason and folder != "quick":
             reason = notebook.other_code(self.entry.path)
             if reason:

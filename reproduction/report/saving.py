@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from nlgeval_lib import files
 from reproduction.report import notebook
-from reproduction.study.catalogue import RESERVED, TOLERANCE, Entry
+from reproduction.study.catalogue import PRIVATE, RESERVED, TOLERANCE, Entry
 
 # The way out that errors about a damaged result name.
 AGAIN = "delete it or restore it, then run again"
@@ -47,10 +47,15 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 _TEXT = re.compile(r"<!-- ([^\d<>]{2,}) -->")
 
 
-def folder(mode: str, route: str) -> str:
-    """The folder below results/ of a mode and route; empty for full results."""
+def folder(mode: str, route: str, entry: Entry | None = None) -> str:
+    """The folder below results/ of a mode and route; empty for full results.
+
+    entry: of the output; one of one's own has a folder of its own.
+    """
     if mode == "quick":
         return "quick"
+    if entry is not None and entry.is_private:
+        return PRIVATE
     return "mini" if route == "mini" else ""
 
 

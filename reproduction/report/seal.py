@@ -43,10 +43,13 @@ _APART = (
     "data/raw",
     "figures/mini/meta",
     "figures/partial",
+    "figures/private",
     "figures/quick",
+    "notebooks/private",
     "results/executed",
     "results/mini/meta",
     "results/partial",
+    "results/private",
     "results/quick",
     "results/report",
     "results/sweeps",
@@ -127,7 +130,7 @@ def sealed_files() -> list[str]:
     for pattern in _TEXTS:
         for path in files.root().glob(pattern):
             name = path.relative_to(files.root()).as_posix()
-            if "/." not in name:
+            if not _is_apart(name):
                 names.add(f"{name}#{NUMBERS}")
     for name in _shown():
         if not _is_apart(name) and digest(name):

@@ -32,6 +32,7 @@ import nlgeval_lib
 from nlgeval_lib import files
 from nlgeval_lib.engines import Failure
 from nlgeval_lib.engines.store import Store
+from nlgeval_lib.errors import Told
 from nlgeval_lib.scoring import named, provenance
 from reproduction.report import answers, saving
 from reproduction.study import catalogue, judges
@@ -63,7 +64,7 @@ _UNREADABLE = (
 _ADDRESS = re.compile(r"\w+://\S+")
 
 
-class SharedRunError(ValueError):
+class SharedRunError(Told, ValueError):
     """A shared file cannot be made, or is not what somebody shared."""
 
 

@@ -39,7 +39,7 @@ from reproduction.runner.stale import (
     step,
     waits_for,
 )
-from reproduction.study.catalogue import Catalogue, Entry, scoreboard_entry
+from reproduction.study.catalogue import META, Catalogue, Entry, scoreboard_entry
 
 _ANSI = re.compile(
     r"""
@@ -440,7 +440,8 @@ class Session:
     def _show_in_notebook(
         self, step_run: Step, job: pool.Job, saved: Mapping[str, Any]
     ) -> list[str]:
-        """Put what the run of an official output wrote into its notebook.
+        """Put what the run of an official output, or of one's own, wrote into its
+        notebook.
 
         A run from saved scores leaves it as it is: it may show less.
 
@@ -448,7 +449,9 @@ class Session:
         """
         name = seal.shown_in(step_run.entry)
         is_official = self._is_published(saved) and seal.applies()
-        if not name or not is_official or saved.get("without_texts"):
+        is_shown = name and is_official and not saved.get("without_texts")
+        is_private = step_run.entry.is_private and not self._options.aside
+        if not is_shown and not is_private:
             return []
         executed = job.target.with_name(f"{job.name}.ipynb")
         source = job.source.read_text(encoding="utf-8")
@@ -461,7 +464,7 @@ class Session:
             return []
         if shown_now != source:
             files.write_text(job.source, shown_now)
-        return [name]
+        return [] if is_private else [name]
 
     def _is_published(self, saved: Mapping[str, Any]) -> bool:
         """Whether a run of full size wrote to its output's own place."""
@@ -542,6 +545,7 @@ class Session:
                 total.update(retained)
                 outputs += 1
         self._say_saved()
+        self._say_private()
         retained_text = f"{_counted(total)} of {outputs} outputs" if outputs else ""
         summary = show.summary(retained_text)
         show.say(f"{summary} in {time.monotonic() - show.began:.1f} s")
@@ -581,6 +585,17 @@ class Session:
                 "of all"
             )
 
+    def _say_private(self) -> None:
+        """Where the page and the figures of each output of one's own are."""
+        private = {entry.id for entry in self._catalogue.private}
+        for name, saved in self._outcome.saved.items():
+            if name not in private or not saved:
+                continue
+            names = [f"results/{saved['folder']}/{META}/{name}.md"]
+            names += [file for file in saved["files"] if file.endswith(".png")]
+            listed = ", ".join(shown(files.located(file)) for file in names)
+            self._show.say(f"to read: {listed}")
+
 
 def listing(
     catalogue: Catalogue,
@@ -609,13 +624,16 @@ def listing(
 def _with_scoreboard(entries: Sequence[Entry], options: Options) -> list[Entry]:
     """The entries, and after them the scoreboard where this run makes it.
 
-    What the miniature judge gave stands in no tile and no count of the scoreboard.
+    What the miniature judge gave, and what is one's own, stands in no tile and no count
+    of the scoreboard.
     """
     scoreboard = scoreboard_entry()
-    exercises_only = bool(entries) and not any(
-        entry.route != "mini" or entry.covers for entry in entries
-    )
-    if options.aside or exercises_only or not scoreboard.path.exists():
+    counted = []
+    for entry in entries:
+        if not entry.is_private and (entry.route != "mini" or entry.covers):
+            counted.append(entry)
+    is_counted_nowhere = entries and not counted
+    if options.aside or is_counted_nowhere or not scoreboard.path.exists():
         return list(entries)
     return [*entries, scoreboard]
 

@@ -176,11 +176,11 @@ def step(
     made_from |= code(entry, catalogue, source)
     made_from["notebook"] = digest(source.cells)
     made_from["parameters"] = digest(values)
-    # What the parameters name may be a file, such as a prompt of one's own.
+    # What the parameters name may be a file, such as a prompt of one's own, or @FILE.
     defaults = [parameter.default for parameter in source.parameters.values()]
     for text in _texts([defaults, values]):
         is_path = 0 < len(text) < 256 and "\n" not in text
-        if is_path and (sha256 := file_hash(files.root() / text)):
+        if is_path and (sha256 := file_hash(files.root() / text.removeprefix("@"))):
             made_from[text] = sha256
     if options.force or (options.replace and entry.id != SCOREBOARD):
         reason = "--force" if options.force else "--replace"

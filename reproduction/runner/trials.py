@@ -30,6 +30,7 @@ from unittest import mock
 import pandas as pd
 
 from nlgeval_lib import files
+from nlgeval_lib.errors import Told
 from reproduction.report import notebook, saving
 from reproduction.runner import pool, session, stale
 from reproduction.study.catalogue import Catalogue, Entry
@@ -67,7 +68,7 @@ class Point:
         return paths if all(path.is_file() for path in paths) else []
 
 
-class SweepError(ValueError):
+class SweepError(Told, ValueError):
     """The sweep cannot be run with these values."""
 
 

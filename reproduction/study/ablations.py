@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +27,14 @@ from nlgeval_lib.engines import Engine
 from nlgeval_lib.evaluators import Unavailable
 from nlgeval_lib.names import pair
 from nlgeval_lib.prompts import prompt_files
-from nlgeval_lib.scoring import EngineChoice, Rows, chosen_rows, named, prepared
+from nlgeval_lib.scoring import (
+    EngineChoice,
+    InputError,
+    Rows,
+    chosen_rows,
+    named,
+    prepared,
+)
 from nlgeval_lib.scoring.settings import settings_of
 from reproduction.study import judges, question_rows, variant_tests
 from reproduction.study.scores import MINI, JudgeScores
@@ -81,8 +89,8 @@ class Variant:
 
 
 def label(chosen: Mapping[str, Any]) -> str:
-    """A variant's name: each setting as `NAME=VALUE`; of a prompt's file its name
-    alone.
+    """A variant's name: each setting as `NAME=VALUE`; of a prompt's file, or of
+    `@FILE`, its name alone.
 
     chosen: {setting: value}.
 
@@ -92,10 +100,23 @@ def label(chosen: Mapping[str, Any]) -> str:
     """
     words = []
     for key, value in chosen.items():
-        if key == PROMPT:
-            value = Path(value).name
+        if key == PROMPT or is_read_from(value):
+            value = Path(value).name.removeprefix("@")
         words.append(f"{key}={value}")
     return " ".join(words)
+
+
+def is_read_from(value: Any) -> bool:
+    """Whether a setting's value is `@FILE`, whose text is the value."""
+    return isinstance(value, str) and value[:1] == "@" and value[:2] != "@@"
+
+
+def _setting(named_value: tuple[str, Any]) -> str:
+    """A setting as `NAME=VALUE`; `@FILE` is found from the checkout, too."""
+    name, value = named_value
+    if is_read_from(value):
+        value = f"@{prompt_files.located(value[1:])}"
+    return f"{name}={value}"
 
 
 def title(evaluator: str, sweep: Mapping[str, Sequence[Any]]) -> str:
@@ -116,6 +137,16 @@ def title(evaluator: str, sweep: Mapping[str, Sequence[Any]]) -> str:
             texts.append(of_value.removeprefix(f"{name}="))
         sweeps.append(f"{name} = {', '.join(texts)}")
     return f"{evaluator or 'evaluators'}: {'; '.join(sweeps)}"
+
+
+def file_name(text: str) -> str:
+    """A text, such as an aspect's name, as it may stand in a file's name.
+
+    Example:
+    >>> file_name("Overall Quality")
+    'overall_quality'
+    """
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "other"
 
 
 def variants(
@@ -151,7 +182,7 @@ def variants(
             chosen_evaluator, settled = _with_prompt(
                 chosen_evaluator, settled, named_here, name
             )
-        texts = tuple(f"{name}={value}" for name, value in settled.items())
+        texts = tuple(map(_setting, settled.items()))
         if name in by_label:
             raise ValueError(f"two variants are called {name!r}; rename one file")
         variant = Variant(chosen_evaluator, chosen_model, texts)
@@ -214,15 +245,17 @@ def _with_prompt(
 
 
 def check(variants: Mapping[str, Variant], data: str) -> str:
-    """The data set's name, where every variant can be made.
+    """The data set's name, or the file's, where every variant can be made.
 
-    data: by name; "mini" becomes the miniature judge's own data where a model is asked.
+    data: as `scored` takes it; "mini" becomes the miniature judge's own data where a
+    model is asked.
     Raises: ValueError naming evaluator, setting or data.
     """
     asks = any(named.asks(variant.evaluator) for variant in variants.values())
     if data == MINI and asks:
         data = OWN
-    datasets.spec(data)
+    if not is_file(data):
+        datasets.spec(data)
     for variant in variants.values():
         arguments = variant.given(data)
         # What cannot work here is reported with its scores.
@@ -231,11 +264,19 @@ def check(variants: Mapping[str, Variant], data: str) -> str:
     return data
 
 
+def is_file(data: str) -> bool:
+    """Whether rows are those of a file, by its path from the working folder or from the
+    checkout's; a data set's name goes before.
+    """
+    return not datasets.has(data) and prompt_files.located(data).is_file()
+
+
 def scored(
     evaluator: str,
     sweep: Mapping[str, Sequence[Any]],
     *,
     data: str = MINI,
+    columns: Sequence[str] = (),
     settings: Mapping[str, Any] | None = None,
     aspects: Sequence[str] = (),
     engine: str | Engine = "transformers",
@@ -249,19 +290,18 @@ def scored(
     """The scores of every variant on the items that all of them scored, and why others
     are lacking.
 
-    What learns from ratings (HD-Eval) scores each input as fitted on the other folds of
-    inputs.
+    What learns from ratings (HD-Eval) scores an input as fitted on the other folds.
 
     evaluator, sweep, settings, model: as `variants` takes them.
-    data: a data set by name; "mini" for what asks a model is the miniature judge's own.
+    data: a data set by name, or a file of rated rows, with its `columns` as
+    `OURS=THEIRS`; "mini" for what asks a model is the miniature judge's own.
     aspects: whose ratings count; none: the overall quality where it is rated, else all.
     engine: by name, or one that is there, such as a scripted one.
     revision, base_url: of the model, and the address of its server.
     mode: "quick": 20 inputs; "full": all.
     plugins: files with evaluators or aggregators; their code is run.
     least_read: the share of rows that a variant must have scored to be tested, 0 to 1.
-    Raises: ValueError for an unknown setting; DataError; EngineError; RuntimeError
-    without the miniature judge.
+    Raises: ValueError for an unknown setting; DataError; EngineError; RuntimeError.
     """
     for path in plugins:
         named.plugin(str(prompt_files.located(path)))
@@ -273,7 +313,7 @@ def scored(
         engine = engine.name
     by_label = variants(evaluator, sweep, settings or {}, model)
     data = check(by_label, data)
-    rows = _rows(data, aspects, mode)
+    rows = _rows(all_rows(data, columns), data, aspects, mode)
     scores: dict[str, JudgeScores] = {}
     for name, variant in by_label.items():
         choice = EngineChoice()
@@ -360,21 +400,62 @@ def _asked(
         ready=engine,
         given=variant.given(data),
     )
-    route = "run" if named.asks(variant.evaluator) else "public"
+    return judges.read(job, route_of(variant, data, is_scripted), folds=FOLDS)
+
+
+def route_of(variant: Variant, data: str, is_scripted: bool = False) -> str:
+    """Where a variant's numbers come from, as the catalogue's routes say it.
+
+    data: as `check` gives it.
+    is_scripted: whether a script answers in the place of a judge.
+    """
     if data in (MINI, OWN) or is_scripted:
-        route = "mini"
-    return judges.read(job, route, folds=FOLDS)
+        return "mini"
+    if named.asks(variant.evaluator):
+        return "mini" if variant.model == MINI else "run"
+    return "public" if datasets.has(data) else "own"
 
 
-def _rows(data: str, aspects: Sequence[str], mode: str) -> Rows:
-    """The rated rows of a data set, of the aspects that count.
+def all_rows(data: str, columns: Sequence[str]) -> Rows:
+    """The rows of a data set, or of a file; there each row has an input, a system and
+    an aspect: its own input, one system and "" where the file does not say.
+
+    data, columns: as `scored` takes them.
+    Raises: InputError for a file without ratings, for ratings that are no numbers, and
+    for an output that is there twice.
+    """
+    if not is_file(data):
+        return chosen_rows(data=data).whole()
+    parts = chosen_rows(str(prompt_files.located(data)), mapping=columns)
+    parts.check_ids()
+    rows = parts.whole()
+    frame = rows.frame
+    if not any(name in frame for name in variant_tests.RATINGS):
+        raise InputError(
+            f"{parts.lacks('human')}; --map human=COLUMN names the ratings"
+        )
+    numbers = [f"{number}" for number in range(1, len(frame) + 1)]
+    defaults = {"input_id": numbers, "system_id": "", "aspect": ""}
+    for name, default in defaults.items():
+        if name not in frame:
+            frame = frame.assign(**{name: default})
+    again = frame[frame.duplicated(list(variant_tests.KEYS))]
+    if len(again):
+        raise InputError(
+            f"{parts.place(again.index[0])}: the same input, system and aspect as a row "
+            "above; an ablation takes one row an output"
+        )
+    return replace(rows, frame=frame)
+
+
+def _rows(rows: Rows, data: str, aspects: Sequence[str], mode: str) -> Rows:
+    """The rated rows of those of a data set, of the aspects that count.
 
     aspects: none: the overall quality where it is rated, else all.
     Raises: ValueError for an aspect it does not rate.
     """
-    rows = chosen_rows(data=data).whole()
     rated: list[str] = []
-    if "aspect" in rows.columns:
+    if "aspect" in rows.frame:
         rated = list(dict.fromkeys(rows.frame["aspect"]))
     unknown = sorted(set(aspects).difference(rated))
     if unknown:
@@ -399,6 +480,7 @@ def compare(
     *,
     coef: str = "kendall-b",
     units: str = "jack-inputs",
+    level: str = "dataset",
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """How well each variant follows the ratings of each aspect; and all pairs of
     variants, those with a base first, Holm an aspect.
@@ -408,8 +490,8 @@ def compare(
     coef: the coefficient of correlation, by its name in `statistics`.
     units: what another sample would bring, as `statistics.compare`: "jack-inputs" is about
     these systems on other inputs, "auto" about other systems as well.
-    Returns: both tables of `variant_tests.compare`, each with `aspect` first and
-    `route` last.
+    level: of the correlations, "dataset" or "input".
+    Returns: both tables of `variant_tests.compare`, `aspect` first and `route` last.
     Raises: ValueError where no variant has scores, or `base` is none.
     """
     if not asked.scores:
@@ -421,15 +503,15 @@ def compare(
     for aspect in dict.fromkeys(asked.items["aspect"]):
         of_aspect = (asked.items["aspect"] == aspect).to_numpy()
         items = asked.items[of_aspect].reset_index(drop=True)
-        scores = {}
-        for variant, values in asked.scores.items():
-            scores[variant] = values[of_aspect]
+        by_variant = asked.scores.items()
+        scores = {name: values[of_aspect] for name, values in by_variant}
         table, paired = variant_tests.compare(
             items,
             scores,
             base_name,
             coef=coef,
             units=units,
+            level=level,
             all_pairs=True,
         )
         for frame in (table, paired):

@@ -4,16 +4,19 @@ printed row without a notebook.
 `load` reads and checks it, and gives a `Catalogue`. An `Entry` is an output, a `Row` a
 printed table or figure that no notebook makes. A `Metric` or `Judge` is declared once;
 what an output reads of a judge is a `Read` in the file, and a `Question` once the
-judge's id is resolved.
+judge's id is resolved. Outputs of one's own are in no file: `PRIVATE` has their
+notebooks, which say the entry in their metadata.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path, PurePosixPath
@@ -23,25 +26,31 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Validat
 from pydantic.dataclasses import dataclass
 
 from nlgeval_lib import files
+from nlgeval_lib.errors import Told
 from nlgeval_lib.names import meant, pair
 
 # The words that the file may use.
 Paper = Literal["tigerscore", "semscore", "hdeval", "prometheus", "coascore"]
-Route = Literal["published", "public", "recorded", "run", "mini"]
+Route = Literal["published", "public", "recorded", "run", "mini", "own"]
 RowStatus = Literal["needs GPU", "no public data", "no numbers", "not built yet"]
 PAPERS = get_args(Paper)
 ROUTES = get_args(Route)
 META: Final = "meta"  # outputs that belong to no single paper
 SCOREBOARD = "scoreboard"  # made last, from all the others; needs no entry
+# The folder below notebooks/, results/ and figures/ of outputs that are one's own:
+# git-ignored, in no count and on no page of the others.
+PRIVATE: Final = "private"
+METADATA: Final = "nlgeval"  # what such a notebook's metadata have its entry under
 # In a signature: who answered in the place of the catalogue's model.
 JUDGED_BY = "|judged-by:"
 QUICK_INPUTS = 20  # inputs of a data set in mode "quick"
 RESERVED = ("mode",)  # parameters that the runner sets where a notebook has them
+ID = re.compile(r"[a-z0-9]+(_[a-z0-9]+)*")
 # A key that is not a field is a fault.
 _STRICT = ConfigDict(extra="forbid")
 
 
-class CatalogueError(ValueError):
+class CatalogueError(Told, ValueError):
     """The catalogue cannot be used; the message lists every fault found, an entry a
     line.
     """
@@ -118,6 +127,11 @@ class Entry:
     def path(self) -> Path:
         """The notebook's source."""
         return files.notebooks() / self.notebook
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it is one's own, which git ignores."""
+        return self.notebook.startswith(f"{PRIVATE}/")
 
     @property
     def metric_ids(self) -> list[str]:
@@ -206,7 +220,7 @@ class Question(Read):
 @dataclass(frozen=True)
 class Catalogue:
     """All outputs in the file's order, the rows without one, judges and metrics, what
-    outputs read of judges.
+    outputs read of judges; and the outputs of one's own, which are chosen by id alone.
 
     `catalogue["semscore_table_01"]` is the output of this id; an unknown id raises
     CatalogueError with the nearest ones.
@@ -217,12 +231,14 @@ class Catalogue:
     judges: tuple[Judge, ...] = ()
     questions: tuple[Question, ...] = ()
     metrics: Mapping[str, Metric] = field(default_factory=dict)  # by id
+    private: tuple[Entry, ...] = ()
 
     def __getitem__(self, name: str) -> Entry:
-        for entry in self.outputs:
+        entries = (*self.outputs, *self.private)
+        for entry in entries:
             if entry.id == name:
                 return entry
-        ids = [entry.id for entry in self.outputs]
+        ids = [entry.id for entry in entries]
         hint = meant(name, ids, "", 3)
         raise CatalogueError(f"no output {name!r} in notebooks/catalogue.toml{hint}")
 
@@ -260,7 +276,8 @@ class Catalogue:
         ids: Sequence[str] = (),
         papers: Sequence[str] = (),
     ) -> tuple[Entry, ...]:
-        """The outputs with these ids or of these papers; all where neither is given.
+        """The outputs with these ids or of these papers; where neither is given, all
+        but those of one's own.
 
         ids: of outputs; that of the scoreboard is allowed and selects none.
         papers: their keys, or `meta`.
@@ -281,6 +298,7 @@ class Catalogue:
         for entry in self.outputs:
             if entry.id in ids or entry.paper in papers:
                 entries.append(entry)
+        entries += [entry for entry in self.private if entry.id in ids]
         return tuple(entries)
 
 
@@ -323,6 +341,8 @@ def load(path: Path | None = None, *, notebooks: bool = True) -> Catalogue:
         raise CatalogueError(
             f"{path.name} is not valid TOML in UTF-8: {error}"
         ) from None
+    ids = {entry.id for entry in sections.output}
+    private = tuple(_private(path.parent / PRIVATE, ids, faults))
     if faults:
         listed = "\n".join(f"  {fault}" for fault in faults)
         raise CatalogueError(f"{path.name}: {len(faults)} fault(s)\n{listed}")
@@ -340,7 +360,35 @@ def load(path: Path | None = None, *, notebooks: bool = True) -> Catalogue:
         sections.judge,
         tuple(questions),
         metrics,
+        private,
     )
+
+
+def _private(folder: Path, ids: Collection[str], faults: list[str]) -> Iterator[Entry]:
+    """The outputs of the notebooks in a folder, each called as its file is; nothing
+    where there is no such folder. A notebook whose name is no id, or is taken, is none.
+
+    ids: of the other outputs.
+    faults: what is wrong with an entry is added here.
+    """
+    for path in sorted(folder.glob("*.ipynb")):
+        if not ID.fullmatch(path.stem) or path.stem in ids:
+            continue
+        notebook = f"{folder.name}/{path.name}"
+        metadata: dict[str, Any] = {}
+        # One that cannot be read is refused when it is to be run.
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            document = json.loads(path.read_text(encoding="utf-8"))
+            metadata = document["metadata"].get(METADATA, {})
+        fixed = {"id": path.stem, "paper": META, "notebook": notebook}
+        fields = {"route": "run", **metadata, **fixed}
+        try:
+            yield Entry(**fields)
+        except ValidationError as error:
+            for fault in error.errors():
+                details: dict[str, Any] = {**fault}
+                details["loc"] = ("output", 0, *fault["loc"])
+                faults.append(_described({"output": [fixed]}, **details))
 
 
 # -- checking
@@ -438,8 +486,7 @@ def _entry_faults(entry: Entry, label: str) -> Iterator[str]:
     """What is wrong with an output's id, the path of its notebook, and its parameters.
     label: names the output.
     """
-    well_formed = re.fullmatch(r"[a-z0-9]+(_[a-z0-9]+)*", entry.id)
-    if not well_formed or entry.id == SCOREBOARD:
+    if not ID.fullmatch(entry.id) or entry.id == SCOREBOARD:
         yield (
             f"{label}: an id is lower-case letters and digits joined by single "
             f"underscores, not {SCOREBOARD!r}"

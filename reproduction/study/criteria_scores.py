@@ -24,9 +24,10 @@ import numpy as np
 import pandas as pd
 
 from judgecard import recorded_judges
-from nlgeval_lib import datasets, statistics
+from nlgeval_lib import datasets, progress, statistics
 from nlgeval_lib.evaluators import hdeval
 from nlgeval_lib.scoring import correlations
+from reproduction.study import variant_tests
 from reproduction.study.aspect_scores import CHAT_SCALES
 from reproduction.study.judged_rows import Asked, Part
 from reproduction.study.questions import judge_scores
@@ -100,6 +101,12 @@ class CriteriaScores:
     groups: tuple[tuple[str, ...], ...] | None
     what: str
     layers: Mapping[str, int] | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"CriteriaScores({self.label}: {self.what}; {len(self.X):,} items, "
+            f"{self.X.shape[1]} scores for {', '.join(self.Y)})"
+        )
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -296,6 +303,7 @@ def tables_1_to_3(
     output: str,
     parts: Mapping[str, Part],
     seed: int = 42,
+    level: str = "dataset",
     **engine: Any,
 ) -> Asked:
     """The rows HD-Eval-NN of HD-Eval's Tables 1 to 3 where the judge was asked, on the
@@ -304,6 +312,7 @@ def tables_1_to_3(
     output: the id of an output in the catalogue.
     parts: {data set, which is the judge's name in the catalogue, too: its columns}.
     seed: of the split and the aggregator.
+    level: of the correlations, "dataset", "input" or "system".
     engine: as `judge_scores` takes it.
     Raises: what `judge_scores` raises.
     """
@@ -323,7 +332,7 @@ def tables_1_to_3(
         else:
             column_of = {aspect: column for column, aspect in part.columns.items()}
             criteria = of_judge(name, judged)
-            cells = judged.signed(_cells(criteria, rows, seed))
+            cells = judged.signed(_cells(criteria, rows, seed, level=level))
             cells["column"] = cells["column"].map(column_of)
             answers.tables.append(cells)
     return answers
@@ -398,6 +407,7 @@ def _cells(
     rows: Mapping[str, Any],
     seed: int,
     size: float = 0.5,
+    level: str = "dataset",
 ) -> pd.DataFrame:
     """The correlations of a table's rows, a cell an aspect, on the test rows of one row
     split.
@@ -405,6 +415,7 @@ def _cells(
     rows: {row: how an aggregator is fitted (arguments of `predicted`), or {target: a
     value an item}}.
     size: the share of rows that test.
+    level: of the correlations.
     """
     test = criteria.test_rows("row", seed, size)
     targets = list(criteria.Y)
@@ -416,7 +427,7 @@ def _cells(
             scores[row] = {target: source[target][test] for target in targets}
     items = criteria.items.iloc[test].reset_index(drop=True)
     human = {target: f"human_{target}" for target in targets}
-    return correlations.table(items, scores, human)
+    return correlations.table(items, scores, human, level=level)
 
 
 def predicted(
@@ -505,7 +516,7 @@ def on_splits(
     """
     options = options or {}
     tables = []
-    for seed in seeds:
+    for seed in progress.bar(seeds, desc=f"splits by {unit}"):
         test = criteria.test_rows(unit, seed)
         predictions = [unfitted(criteria, test)]
         for kind in kinds:
@@ -609,19 +620,44 @@ def against(quality: pd.DataFrame, base: str, by: Sequence[str]) -> pd.DataFrame
     by: the columns that name a setting, without `kind`.
     Returns: those of `by`, `coef, kind, difference, ci_low, ci_high, p, p_holm,
     signature`.
+    Raises: ValueError for a base that is no kind, naming them.
     """
+    kinds = [kind for kind in quality["kind"].unique() if kind != base]
+    tests = kinds_against(quality, kinds, [base], by)
+    return tests.drop(columns="against")
+
+
+def kinds_against(
+    quality: pd.DataFrame,
+    kinds: Sequence[str],
+    bases: Sequence[str],
+    by: Sequence[str],
+) -> pd.DataFrame:
+    """Is each of some kinds better than each of others, split by split? Corrected
+    resampled t-tests, Holm over all rows together.
+
+    quality: as `over_targets` gives it.
+    kinds, bases: of its column `kind`; a kind is not held against itself.
+    by: the columns that name a setting, without `kind`.
+    Returns: those of `by`, `coef, kind, against, difference, ci_low, ci_high, p,
+    p_holm, signature`.
+    Raises: ValueError for a base that is no kind, naming them.
+    """
+    for base in bases:
+        variant_tests.check_base(base, quality["kind"].unique())
     names = [*by, "coef"]
     rows = []
     for key, of_setting in quality.groupby(names):
         half = of_setting["n"].mean()
         values = of_setting.pivot(index="split", columns="kind", values="value")
-        for kind in quality["kind"].unique():
+        for kind, base in itertools.product(kinds, bases):
             if kind == base:
                 continue
             gains = values[kind] - values[base]
             test = statistics.resampled_t(gains, half, half)
             row = dict(zip(names, key, strict=True))
             row["kind"] = kind
+            row["against"] = base
             row["difference"] = test.value
             row["ci_low"] = test.low
             row["ci_high"] = test.high
@@ -633,3 +669,8 @@ def against(quality: pd.DataFrame, base: str, by: Sequence[str]) -> pd.DataFrame
     after_p = table.columns.get_loc("p") + 1
     table.insert(after_p, "p_holm", corrected.adjusted)
     return table
+
+
+def beyond_the_papers(kinds: Iterable[str]) -> list[str]:
+    """The aggregators among these that the paper does not have."""
+    return [kind for kind in kinds if kind not in PRINTED_NAMES]

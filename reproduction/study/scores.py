@@ -44,6 +44,13 @@ class JudgeScores:
     served: tuple[str, ...] = ()
     others: tuple[JudgeScores, ...] = ()
 
+    def __repr__(self) -> str:
+        if not self.available:
+            return f"JudgeScores(none: {self.why})"
+        criteria = f", {len(self.criteria)} criteria" if self.criteria else ""
+        model = self.model or "a metric"
+        return f"JudgeScores({self.coverage} by {model}{criteria}, route {self.route})"
+
     @property
     def papers_own(self) -> bool:
         """Whether they are of the paper's judge: no stand-in, no other model, no

@@ -24,7 +24,8 @@ import numpy as np
 import pandas as pd
 
 from judgecard import figures
-from nlgeval_lib import statistics
+from nlgeval_lib import progress, statistics
+from nlgeval_lib.errors import Refused
 from nlgeval_lib.scoring import correlations
 from reproduction.study.questions import judge_scores
 from reproduction.study.scores import JudgeScores
@@ -61,6 +62,14 @@ class VariantScores:
     draws: Mapping[str, str] = field(default_factory=dict)
     unread: Mapping[str, str] = field(default_factory=dict)
     signatures: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        variants = [f"{name}: {count}" for name, count in self.coverage.items()]
+        variants += [f"{name}: not tested" for name in self.lacking]
+        return (
+            f"VariantScores({len(self.scores)} variants on {len(self.items):,} items, "
+            f"route {self.route or 'none'}; {'; '.join(variants)})"
+        )
 
     def coverage_table(self) -> pd.DataFrame:
         """A row a variant: `variant`, `scored` (rows with a score) and `why not`, which
@@ -234,6 +243,7 @@ def compare(
     *,
     coef: str = "spearman",
     units: str = "auto",
+    level: str = "dataset",
     all_pairs: bool = False,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """How well does each variant follow the ratings, and which differ from `base`?
@@ -247,6 +257,7 @@ def compare(
     human: the column of `items` with the ratings; "" as `rated_by` says.
     coef: the coefficient of correlation, by its name in `statistics`.
     units: of interval and test, as `statistics.compare` takes them.
+    level: of the correlations, "dataset", "input" or "system".
     all_pairs: whether the others are tested among themselves, too; these tests stand
     below those against the base.
     Returns: a row a variant, with `variant, value, n, ci_low, ci_high, signature,
@@ -255,11 +266,11 @@ def compare(
     variant's coefficient and `second` that of what it is compared with; `detectable` is
     the smallest difference that this test, uncorrected, would tell with a power of .8.
     The second frame is empty where the base is the only variant.
-    Raises: ValueError for a base that is no variant, no ratings.
+    Raises: ValueError for a base that is no variant, an unknown level, no ratings.
     """
     ratings = _ratings(items, scores, base, human or rated_by(items))
     table = correlations.table(
-        items, scores, {"human": ratings}, coefs=(coef,), ci=units
+        items, scores, {"human": ratings}, coefs=(coef,), level=level, ci=units
     )
     table = table.rename(columns={"row": "variant"})
     table = table.drop(columns=["column", "replicates"], errors="ignore")
@@ -270,9 +281,39 @@ def compare(
     if pairs:
         keys = ("variant", "against")
         tests = paired_tests(
-            items, pairs, keys, coef=coef, units=units, detectable=True
+            items, pairs, keys, coef=coef, units=units, level=level, detectable=True
         )
     return table, tests
+
+
+def check_base(base: str, variants: Iterable[str]) -> None:
+    """Pass where the base is one of the variants. Raises: ValueError naming them."""
+    variants = list(variants)
+    if base not in variants:
+        listed = ", ".join(variants) or "none"
+        raise Refused(f"base {base!r} is no variant; variants: {listed}")
+
+
+def every_pair(tests: pd.DataFrame) -> pd.DataFrame:
+    """Which variants differ from which: the difference of a row's variant from a
+    column's, with the p-value that is corrected over all pairs.
+
+    tests: of all pairs, as `compare` gives them; with a column `aspect` each aspect has
+    rows of its own.
+    Returns: `aspect` where there are several, `variant`, and a column a variant that
+    others are compared with; a pair stands once.
+    """
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    aspects = tests["aspect"] if "aspect" in tests else [""] * len(tests)
+    for aspect, test in zip(aspects, tests.itertuples(), strict=True):
+        row = rows.setdefault(
+            (aspect, test.variant), {"aspect": aspect, "variant": test.variant}
+        )
+        row[test.against] = f"{test.difference:+.3f} ({_p_mark(test.p_holm)})"
+    frame = pd.DataFrame(list(rows.values()))
+    if frame["aspect"].nunique() == 1:
+        frame = frame.drop(columns="aspect")
+    return frame
 
 
 def _ratings(
@@ -282,9 +323,7 @@ def _ratings(
     human: str,
 ) -> np.ndarray:
     """The ratings of the items. Raises: as `compare`."""
-    if base not in scores:
-        variants = ", ".join(scores) or "none"
-        raise ValueError(f"base {base!r} is no variant; variants: {variants}")
+    check_base(base, scores)
     if human not in items.columns:
         columns = ", ".join(map(str, items.columns))
         raise ValueError(
@@ -321,6 +360,7 @@ def paired_tests(
     coef: str = "spearman",
     family: str | None = None,
     units: str = "auto",
+    level: str = "dataset",
     detectable: bool = False,
 ) -> pd.DataFrame:
     """Do the first scores follow the ratings more closely than the second? One row a
@@ -332,19 +372,21 @@ def paired_tests(
     coef: the coefficient of correlation, by its name in `statistics`.
     family: the name whose values are corrected apart; None corrects all pairs together.
     units: of test and interval, as `statistics.compare` takes them.
+    level: of the coefficients, "dataset", "input" or "system".
     detectable: whether a column has the smallest difference that a test would tell.
     Returns: the names, then `first, second` (coefficients), `difference, ci_low,
     ci_high, n, p, p_holm, signature, reason`.
     """
-    grid = correlations.Grid(items)
+    grid = correlations.Grid(items, level)
     interval = grid.interval(units)
     rows = []
-    for key, (first, second, ratings) in pairs.items():
+    for key, (first, second, ratings) in progress.bar(pairs.items(), desc="tests"):
         test = grid.compare(
             first,
             second,
             ratings,
             coef=coef,
+            level=level,
             ci=interval,
             units=interval,
         )

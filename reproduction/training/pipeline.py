@@ -26,6 +26,7 @@ import pandas as pd
 
 from nlgeval_lib.engines import Engine
 from nlgeval_lib.engines.store import Store
+from nlgeval_lib.errors import Told
 from nlgeval_lib.evaluators import stages as staged
 from nlgeval_lib.evaluators.judge import failed, make_sampling
 from nlgeval_lib.evaluators.stages import Draws, Stage, Stages
@@ -48,7 +49,7 @@ READABLE = "report.md"
 # -- pieces
 
 
-class Unreadable(ValueError):
+class Unreadable(Told, ValueError):
     """What is wrong with a teacher's text.
 
     problem: what is wrong, as the report says it.

@@ -4,7 +4,11 @@ stands before the tests, and no number is dropped.
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pandas as pd
+import pytest
 
 from reproduction.report import answers
 from reproduction.study.catalogue import Entry
@@ -83,3 +87,36 @@ def test_a_page_keeps_the_answer(tmp_path, monkeypatch):
     assert "| variant | value | n | 95 % interval |" in opened
     assert "<summary>Extra" in page and page.count("| 95 % interval |") >= 2
     assert "p | 0" not in page and "&lt; .001 | &lt; .001" in page
+
+
+@pytest.mark.parametrize(("rows", "tables"), [(8, 3), (400, 3), (400, 14)])
+def test_a_long_page_folds_the_first_rows_of_each_table(
+    tmp_path, monkeypatch, rows, tables
+):
+    """Whatever an output is called: what does not stand there is in the CSV."""
+    monkeypatch.setenv("NLGEVAL_RESULTS", str(tmp_path))
+    (tmp_path / "meta").mkdir()
+    names = []
+    for number in range(tables):
+        frame = pd.DataFrame({"judge": [f"j{row}" for row in range(rows)], "tau": 0.5})
+        names.append(f"results/meta/long__part_{number:02}.csv")
+        frame.to_csv(tmp_path / "meta" / Path(names[-1]).name, index=False)
+    entry = Entry(
+        id="long", paper="meta", notebook="template_ablation.ipynb", route="recorded"
+    )
+    record = {
+        "files": names,
+        "route": "recorded",
+        "mode": "full",
+        "notebook": "notebooks/template_ablation.ipynb",
+    }
+    page = answers.markdown(answers.Answer(entry, record))
+    assert page.count("\n") <= answers.MOST_LINES
+    folded = page.split("<details>")[1:]
+    # A short first table stands open.
+    assert len(folded) == (tables if rows > answers.MOST_OPEN else tables - 1)
+    for number, text in enumerate(folded, tables - len(folded)):
+        shown = len(re.findall(r"\| j\d", text))
+        assert shown == rows if rows == 8 else 3 <= shown < rows
+        is_linked = f"All rows: [long__part_{number:02}.csv]" in text
+        assert is_linked == (shown < rows) and "| j0 |" in text

@@ -5,9 +5,9 @@ catalogue takes.
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shlex
-import shutil
 from pathlib import Path
 
 import notebook_cells
@@ -96,6 +96,41 @@ def test_the_entries_are_ones_that_the_catalogue_takes(tmp_path):
     )
 
 
+TASKS = re.findall(
+    r"^\| ([^|]+) \| `(nlgeval [^`]+)` \| (?:`(nlgeval run \w+)`)? ?\|$",
+    PAGE.read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+# Nothing is downloaded for these, and no model is asked.
+QUICK = ("my_words", "my_rows")
+
+
+def test_each_task_of_a_student_is_two_commands(nl, here, judge, monkeypatch):
+    """Each command of the table is taken; those of metrics are run to their page."""
+    assert len(TASKS) == 8
+    monkeypatch.chdir(here.root)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    server = judge(lambda prompt: "Score: 3")
+    (here.root / "mine.txt").write_text(PROMPT)
+    aspects = {"overall": {"Support": "Does the record have each thing that is said?"}}
+    (here.root / "list.json").write_text(json.dumps(aspects))
+    items = datasets.items(datasets.load("mini")).head(48)
+    rows = items.rename(columns={"human_quality": "human"})
+    columns = ["input_id", "system_id", "output", "reference", "human"]
+    rows[columns].to_csv(here.root / "rows.csv", index=False)
+    for task, first, then in TASKS:
+        words = shlex.split(first.replace("URL", server.url))[1:]
+        if words[:2] == ["run", "ablation_aggregator_types"]:
+            continue  # `test_aggregators_of_the_page_join_recorded_scores` runs it
+        wrote = nl(*words)
+        assert wrote.code == 0, (task, wrote.err)
+        if then:
+            assert then == f"nlgeval run {words[1]}" and then in wrote.out
+        if words[1] in QUICK and then:
+            assert (ran := nl("run", words[1])).code == 0, ran.out
+            assert f"results/private/meta/{words[1]}.md" in ran.out
+
+
 def test_commands_of_the_page_exist():
     from nlgeval_lib.cli import app
 
@@ -112,19 +147,12 @@ MADE = [line for line in TRANSCRIPT.splitlines() if "new-ablation" in line]
 
 
 @pytest.fixture
-def nl(here, command):
-    """The command in a checkout of its own, with the template and the embedded data."""
-    shutil.copy(
-        PAGE.parent / "notebooks" / "template_ablation.ipynb", here.root / "notebooks"
-    )
-    (here.root / "notebooks" / "ablations").mkdir()
-    (here.root / "data" / "mini").symlink_to(PAGE.parent / "data" / "mini")
-    registry = PAGE.parent / "data" / "registry.csv"
-    (here.root / "data" / "registry.csv").symlink_to(registry)
-    return command
+def nl(student):
+    """The command in a checkout of its own."""
+    return student
 
 
-def saved(name: str, folder: str = "mini") -> tuple[pd.DataFrame, pd.DataFrame]:
+def saved(name: str, folder: str = "private") -> tuple[pd.DataFrame, pd.DataFrame]:
     place = files.results() / folder / "meta"
     return pd.read_csv(place / f"{name}__table.csv"), pd.read_csv(
         place / f"{name}__tests.csv"
@@ -170,11 +198,11 @@ def test_a_metric_is_swept_and_a_trial_takes_other_values(nl):
     assert tests["variant"].tolist() == ["type=rouge2"]
     assert tests["against"].tolist() == ["type=rouge1"]
     # each run made its page, with its own numbers
-    for folder, variants in {"mini": "rougeL", "partial": "rouge2"}.items():
+    for folder, variants in {"private": "rougeL", "partial": "rouge2"}.items():
         page = (files.results() / folder / "meta" / "mine.md").read_text()
         assert f"| type={variants} |" in page and "(mine__table.csv)" in page
     assert (
-        nl("run", "-p", "coef=pearson", "--dry-run").out
+        nl("run", "mine", "-p", "coef=pearson", "--dry-run").out
         == "run      mine  (parameters from the command line)\n"
     )
 
@@ -282,7 +310,7 @@ def test_what_is_refused_leaves_nothing(nl, here, words, said):
     got = nl("new-ablation", "mine", *words)
     assert got.code == 2 and said in got.err and "Traceback" not in got.err
     assert (here.root / "notebooks" / "catalogue.toml").read_bytes() == before
-    assert not list((here.root / "notebooks" / "ablations").iterdir())
+    assert not list((here.root / "notebooks").glob("*/*"))
 
 
 def test_names_are_checked_and_not_taken_twice(nl):

@@ -19,6 +19,7 @@ HOUSES = {
     "nlgeval_lib": (
         (),
         (
+            {"errors", "progress"},
             {"records", "files", "names", "hub", "on_use", "houses"},
             {"datasets", "prompts", "parsers", "tables"},
             {"weights"},
@@ -108,7 +109,7 @@ def test_imports_run_one_way(path: Path) -> None:
     if not room:
         return  # the house's face offers its rooms
     if room == KNOWS_NONE:
-        assert not rooms - {"on_use", "houses"}
+        assert not rooms - {"errors", "on_use", "houses"}
         return
     assert room in floor_of, (
         f"{room} is new: give it a place in tests/reproduction/test_layout.py"
@@ -161,7 +162,7 @@ def test_the_library_is_small() -> None:
     for module, path in MODULES.items():
         if house_of(module) == "nlgeval_lib":
             lines += len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= 44_100
+    assert lines <= 44_240
 
 
 def test_no_house_imports_a_tool() -> None:

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted(
     p
     for p in (ROOT / "notebooks").rglob("*.ipynb")
-    if ".ipynb_checkpoints" not in p.parts
+    if not {".ipynb_checkpoints", catalogue.PRIVATE}.intersection(p.parts)
 )
 OUTPUTS = [
     entry for entry in catalogue.load().outputs if entry.saves and entry.route != "mini"
@@ -455,9 +455,8 @@ def test_a_run_that_is_saved_is_no_change_and_an_edit_is_one(checkout):
 
 
 def test_committed_notebooks_pass_through_unchanged_and_other_texts_too():
-    for path in (ROOT / "notebooks").rglob("*.ipynb"):
-        if ".ipynb_checkpoints" not in path.parts:
-            text = path.read_text(encoding="utf-8")
-            assert cleaned(text) == text, path
+    for path in SOURCES:
+        text = path.read_text(encoding="utf-8")
+        assert cleaned(text) == text, path
     for text in ("", "no notebook", "[1]", '{"cells": 3'):
         assert cleaned(text) == text

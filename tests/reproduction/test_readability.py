@@ -72,10 +72,10 @@ def modules() -> list[Path]:
 
 
 def notebooks() -> list[Path]:
-    """Every notebook, but what an editor keeps beside it."""
+    """Every notebook, but what an editor keeps beside it and what is one's own."""
     paths = []
     for path in sorted((ROOT / "notebooks").rglob("*.ipynb")):
-        if ".ipynb_checkpoints" not in path.parts:
+        if not {".ipynb_checkpoints", "private"}.intersection(path.parts):
             paths.append(path)
     return paths
 

@@ -28,6 +28,7 @@ TEXTS = [
     *(ROOT / "results").rglob("*.md"),
     *(ROOT / "notebooks").rglob("*.ipynb"),
 ]
+TEXTS = [path for path in TEXTS if "private" not in path.parts]
 
 
 def prose(path: Path) -> str:

@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from nlgeval_lib.errors import Told
 from nlgeval_lib.evaluators.base import NotAllowed, choose
 from nlgeval_lib.evaluators.hdeval import regressors
 
@@ -43,7 +44,7 @@ def register(name: str, make: regressors.Maker) -> None:
     regressors.MAKERS[name] = make
 
 
-class TooFewRows(ValueError):
+class TooFewRows(Told, ValueError):
     """Fewer than two rows have the scores and ratings to learn from."""
 
 
@@ -84,8 +85,8 @@ class Aggregator:
         if isinstance(kind, str):
             if kind not in _WITHOUT_RATINGS and regressors.maker(kind) is None:
                 names = (*regressors.MAKERS, *_WITHOUT_RATINGS)
-                by_full_name = "or scikit-learn's by its full name (sklearn.svm.SVR)"
-                raise NotAllowed("aggregator", kind, names, by_full_name)
+                further = "or a regressor of scikit-learn (SVR, sklearn.svm.SVR)"
+                raise NotAllowed("aggregator", kind, names, further)
         else:
             if not (hasattr(kind, "fit") and hasattr(kind, "predict")) or options:
                 raise ValueError(

@@ -142,6 +142,15 @@ class HDEval(Judge):
 
     Raises: ValueError for settings that contradict each other, or unknown criteria.
     Source: HD-Eval, section 2; sampling of appendix C.3.
+
+    Example:
+    >>> from nlgeval_lib.engines import ScriptedEngine
+    >>> frame = pd.DataFrame({"output": ["A bus left."], "aspect": ["wit"]})
+    >>> tree = {"Timing": "Is it in time?", "Kindness": "Is it kind?"}
+    >>> script = ScriptedEngine(["Score: 4", "Score: 2"])
+    >>> judge = HDEval("general", criteria=tree, aggregator="average", engine=script)
+    >>> judge.score(frame)["value"].item()
+    3.0
     """
 
     name = "hdeval"

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import functools
 import importlib
-import re
+import inspect
 from collections.abc import Callable
 from typing import Any
 
-Maker = Callable[[int], Any]  # a regressor for a seed, not fitted
+from nlgeval_lib.names import meant
 
-# A full name such as sklearn.ensemble.GradientBoostingRegressor.
-_DOTTED = re.compile(r"sklearn(?P<modules>(?:\.[a-z][a-z0-9_]*)+)\.(?P<kind>[A-Z]\w*)")
-# Below scikit-learn, and no part of what it offers.
-_INTERNAL = ("tests", "externals", "conftest")
+Maker = Callable[[int], Any]  # a regressor for a seed, not fitted
 
 
 def _sklearn(name: str, *, seeded: bool = True, **settings: Any) -> Maker:
@@ -54,48 +51,43 @@ MAKERS: dict[str, Maker] = {
 
 
 def maker(name: str) -> Maker | None:
-    """What makes the regressor of a name, or of a dotted name such as
-    `sklearn.svm.SVR`; None where there is none. Only what scikit-learn itself has is
-    imported.
+    """What makes the regressor of a name, or of one of scikit-learn's, such as `SVR` or
+    `sklearn.svm.SVR`; None where there is none.
 
-    Raises: ValueError for a dotted name of anything but a regressor.
+    Raises: ValueError for the name of a class that is no regressor there.
     """
-    if name.startswith("sklearn."):
-        return _by_dotted_name(name)
-    return MAKERS.get(name)
+    if name in MAKERS:
+        return MAKERS[name]
+    if name.startswith("sklearn.") or name[:1].isupper():
+        return _of_scikit_learn(name)
+    return None
 
 
 @functools.cache
-def _by_dotted_name(name: str) -> Maker:
-    """As `maker`. Raises: ValueError where it is none, or cannot be made without
-    settings.
-    """
-    from sklearn import base
+def _of_scikit_learn(name: str) -> Maker:
+    """What makes the regressor of scikit-learn with this name. Only what scikit-learn
+    lists is looked through: nothing is imported by the name, and nothing is called.
 
-    parts = _DOTTED.fullmatch(name)
-    if not parts or set(name.split(".")).intersection(_INTERNAL):
+    Raises: ValueError where it is none, or cannot be made without settings.
+    """
+    from sklearn.utils import all_estimators
+
+    kinds = dict(all_estimators(type_filter="regressor"))
+    module, _, kind = name.rpartition(".")
+    regressor = kinds.get(kind)
+    if regressor is None or not f"{regressor.__module__}.".startswith(
+        f"{module}.".lstrip(".")
+    ):
+        hint = meant(kind, kinds, "", 3)
+        raise ValueError(f"aggregator {name!r} is no regressor of scikit-learn{hint}")
+    needed = []
+    for parameter in inspect.signature(regressor).parameters.values():
+        is_option = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if parameter.default is parameter.empty and not is_option:
+            needed.append(parameter.name)
+    if needed:
         raise ValueError(
-            f"aggregator {name!r} is no name such as "
-            "sklearn.ensemble.GradientBoostingRegressor"
+            f"aggregator {name!r} needs settings ({', '.join(needed)}); register it by "
+            "a name of your own: hdeval.register(NAME, lambda seed: ...)"
         )
-    try:
-        module = importlib.import_module(f"sklearn{parts['modules']}")
-        kind = getattr(module, parts["kind"])
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"aggregator {name!r}: {error}") from None
-    # A name can lead out of scikit-learn: to what one of its modules imports.
-    is_estimator = isinstance(kind, type) and issubclass(kind, base.BaseEstimator)
-    if not is_estimator or not kind.__module__.startswith("sklearn."):
-        raise ValueError(f"aggregator {name!r} is no estimator of scikit-learn")
-    try:
-        regressor = kind()
-    except TypeError as error:
-        raise ValueError(
-            f"aggregator {name!r} needs settings ({error}); register it by a name of "
-            "your own: hdeval.register(NAME, lambda seed: ...)"
-        ) from None
-    if not base.is_regressor(regressor):
-        raise ValueError(
-            f"aggregator {name!r} is no regressor: it does not predict numbers"
-        )
-    return _sklearn(f"{parts['modules'][1:]}.{parts['kind']}")
+    return _sklearn(f"{regressor.__module__.removeprefix('sklearn.')}.{kind}")
