@@ -257,9 +257,7 @@ class _Judges:
         self.note = ""
         if self.test == "auto":
             present = ~np.isnan(self.ratings)
-            self.test, self.note = intervals.chosen(
-                "test", level, coef, present, self.groups
-            )
+            self.test, self.note = intervals.chosen("test", level, present, self.groups)
         self.method, _, self.unit = self.test.rpartition("-")
         draws.check_units(self.unit, self.ratings.shape)
         levels.check(self.ratings, level)

@@ -35,6 +35,8 @@ STANDS_STILL = (
     "ranks of systems hardly move with one input: too narrow (.27 to .96 held the "
     "truth), 'wide-inputs' holds"
 )
+# below which no interval over systems is given at system level
+LEAST_SYSTEMS = 5
 # coefficients that have a standard error on Fisher's z scale
 FISHER = ("pearson", "spearman", "kendall-b")
 
@@ -187,7 +189,7 @@ def resolved(
         ci = DEFAULT_CI
     name = arrays.choice(ci, NAMES, "ci")
     if name == "auto":
-        return chosen(kind, level, coef, statistic.present, statistic.groups)
+        return chosen(kind, level, statistic.present, statistic.groups)
     if name != "fisher":
         draws.check_units(name.partition("-")[2], statistic.present.shape, "ci")
         return name, ""
@@ -200,14 +202,13 @@ def resolved(
 def chosen(
     kind: str,
     level: str,
-    coef: str,
     present: npt.NDArray[np.bool_],
     groups: draws.Groups = draws.NO_GROUPS,
 ) -> tuple[str, str]:
     """What does "auto" stand for, for data of this shape?
 
     kind: "test" for a test of a difference; "value" or "difference" for its interval.
-    level, coef: as in `correlate`.
+    level: as in `correlate`.
     present: which items take part, shaped like the data.
     groups: families and topics, which count as one each.
     Returns: the name of the test or interval, "" for none; and what is to be said of
@@ -219,7 +220,7 @@ def chosen(
         for unit in units:
             units[unit] = len(draws.taking_part(present, unit, groups))
     if level == "system":
-        return _chosen_over_systems(kind, coef, units["systems"], groups)
+        return _chosen_over_systems(kind, units["systems"], groups)
     # One system, or one input, leaves a list of rows. One group of several does not.
     if present.ndim == 1 or 1 in present.shape:
         return "jack-rows", ""
@@ -240,22 +241,18 @@ def chosen(
 
 
 def _chosen_over_systems(
-    kind: str, coef: str, systems: int, groups: draws.Groups
+    kind: str, systems: int, groups: draws.Groups
 ) -> tuple[str, str]:
     """What "auto" stands for at system level; arguments and result as `chosen`."""
     if kind == "test":
         return "exact-systems", ""
     if groups:
         return "jack-both", ""
-    name = "wide-both"
-    least = 5
-    if coef == "pearson" and kind == "value":
-        name = "fisher"
-        least = 4
-    if systems >= least:
-        return name, ""
+    if systems >= LEAST_SYSTEMS:
+        return "wide-both", ""
     return "", (
-        f"no interval: {systems} systems at system level, at least {least} are needed"
+        f"no interval: {systems} systems at system level, at least {LEAST_SYSTEMS} are "
+        "needed"
     )
 
 

@@ -59,7 +59,7 @@ def rank_judges(
         single.append(_Remembered(levels.plan(own, ratings, *settings)))
     if units is None:
         present = ~np.isnan(ratings)
-        test, _ = intervals.chosen("test", level, coef, present, together)
+        test, _ = intervals.chosen("test", level, present, together)
         units = test.removeprefix("jack-")
     arrays.choice(units, jackknife.KINDS, "units")
     draws.check_units(units, ratings.shape)
