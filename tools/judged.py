@@ -136,19 +136,21 @@ def compared(model: str, judged: dict[str, list[JudgeScores]], folder: Path) -> 
     saved = pd.read_parquet(folder / f"{model}.parquet")
     again = saved_judges.table(judged)
     again = again[again["judge"].isin(saved["judge"])]
-    made = saved["judge"].isin(again["judge"])
-    gone = sorted(set(saved.loc[~made, "judge"]))
-    if gone:
-        print(f"{model}: saved, and no longer made: {', '.join(gone)}")
-    saved = saved[made]
+    still_read = saved["judge"].isin(again["judge"])
+    not_made = sorted(set(saved.loc[~still_read, "judge"]))
+    if not_made:
+        print(f"{model}: saved, and no longer made: {', '.join(not_made)}")
+    saved = saved[still_read]
     columns = ["judge", *saved_judges.KEYS, "criterion", "value", "status"]
     both = saved[columns].merge(again[columns], how="outer", indicator=True)
     differing = both[both["_merge"] != "both"]
-    told = "as saved" if differing.empty else f"DIFFERENT in {len(differing):,} rows"
-    print(f"{model}: {len(again):,} scores, {told}")
+    agreement = (
+        "as saved" if differing.empty else f"DIFFERENT in {len(differing):,} rows"
+    )
+    print(f"{model}: {len(again):,} scores, {agreement}")
     if not differing.empty:
         print(differing.head(20).to_string())
-    return int(bool(gone) or not differing.empty)
+    return int(bool(not_made) or not differing.empty)
 
 
 if __name__ == "__main__":

@@ -130,8 +130,8 @@ def doubt(candidate: Candidate, text: str) -> None:
     following = text[full_end : full_end + 160].replace(f" {TAG}", "")
     sentence = vetoes.sentence_before(window)
     earlier = window.removesuffix(sentence).rstrip(" .\n")
-    other = OTHER in sentence or earlier.endswith(OTHER)
-    if other and candidate.kind != "of" and candidate.strength != ALONE:
+    rescaled = OTHER in sentence or earlier.endswith(OTHER)
+    if rescaled and candidate.kind != "of" and candidate.strength != ALONE:
         candidate.spoil(RESCALED, blocks=True)
         return
     if _SPLIT.match(following):
@@ -339,9 +339,9 @@ def _label(candidate: Candidate, text: str, core: str, ends: bool) -> None:
     label_words = [word.removesuffix("'s") for word in label_words]
     noun = not _NOUNS.isdisjoint(label_words)
     ranked = not _RANKS.isdisjoint(label_words)
-    asked = [w for w in label_words if w not in _NOUNS | _NEUTRAL | _RANKS]
+    aspect_words = [w for w in label_words if w not in _NOUNS | _NEUTRAL | _RANKS]
     if len(label_words) > 1 and label_words[-1] == "a":
-        asked.append("a")  # "Score A", "Response A"
+        aspect_words.append("a")  # "Score A", "Response A"
     if not _NEVER.isdisjoint(label_words):
         candidate.spoil(SOMETHING_ELSE)
         candidate.label = " ".join(label_words)
@@ -349,9 +349,9 @@ def _label(candidate: Candidate, text: str, core: str, ends: bool) -> None:
         if ends and line_start and not name and _LINE_RIGHT.match(text, candidate.end):
             candidate.present(ALONE, "alone")
     elif ranked and (noun or (line_start and label_words[0] in _RANKS)):
-        candidate.present(FINAL, "final label", " ".join(asked))
-    elif noun and asked:
-        candidate.present(ASPECT, "label of an aspect", " ".join(asked))
+        candidate.present(FINAL, "final label", " ".join(aspect_words))
+    elif noun and aspect_words:
+        candidate.present(ASPECT, "label of an aspect", " ".join(aspect_words))
     elif noun:
         candidate.present(LABEL, "label")
         at = max(0, candidate.start - 200) + len(head) - len(name)

@@ -278,14 +278,14 @@ def _read(
 def _in_json(text: str, meaning: Meaning) -> list[str]:
     """The options that the JSON of a text states: {"winner": "A"}, {"pass": true}."""
     labelled: list[str] = []
-    others: list[str] = []
+    unlabelled: list[str] = []
     for item, _, _ in objects(text) if "{" in text else ():
         for key, value in item.pairs if isinstance(item, Record) else ():
             name = str(value).lower().strip(" []").removeprefix("response ")
             if name in meaning:
                 is_label = re.search(rf"(?:\A|_){_LABEL}\Z", str(key).lower())
-                (labelled if is_label else others).append(name)
-    return labelled or others
+                (labelled if is_label else unlabelled).append(name)
+    return labelled or unlabelled
 
 
 def _verdict(

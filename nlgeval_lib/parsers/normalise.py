@@ -206,7 +206,7 @@ _GENERIC = words(
 
 def _json(text: str) -> str:
     """The text with the scores of its JSON as lines."""
-    before = ""
+    in_lines = ""
     position = 0
     for item, start, end in objects(text):
         lines: list[str] = []
@@ -215,14 +215,14 @@ def _json(text: str) -> str:
                 lines += _json_lines(record)
         lead = text[position:start]
         if lines and _EXAMPLE.search(text, max(0, start - 60), start):
-            before = f"{before}{lead}quoted"
+            in_lines = f"{in_lines}{lead}quoted"
             position = end
         elif lines:
             scores = "\n".join(lines)
             stop = "." if lead.strip() else ""
-            before = f"{before}{lead}{stop}\n{scores}\n"
+            in_lines = f"{in_lines}{lead}{stop}\n{scores}\n"
             position = end
-    return before + text[position:]
+    return in_lines + text[position:]
 
 
 def _json_lines(record: Record, above: str = "", depth: int = 0) -> list[str]:

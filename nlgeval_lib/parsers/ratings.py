@@ -310,8 +310,8 @@ def under(
     at_label = _at_label(body, pool, label)
     for candidate in at_label:
         # "Relevance to the question" is asked for
-        asked = candidate.label.split() == _around(label)[0]
-        if asked and candidate.veto == SOMETHING_ELSE:
+        is_label = candidate.label.split() == _around(label)[0]
+        if is_label and candidate.veto == SOMETHING_ELSE:
             candidate.veto = ""
     if any(not candidate.veto or candidate.blocks for candidate in at_label):
         for candidate in at_label:
