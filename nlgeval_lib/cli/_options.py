@@ -327,6 +327,9 @@ def command(
             parameters.append(
                 inspect.Parameter(field, kind, default=default, annotation=types[field])
             )
+            # who asks the class for a default gets the value itself
+            if isinstance(default, typer.models.ParameterInfo):
+                setattr(settings, field, default.default)
 
         def run_command(**values: Any) -> None:
             options = settings()
