@@ -40,11 +40,8 @@ _BEAT = 5.0
 _APART = 0.001
 _REPEATED = "the answer repeats the API key; nothing of it is kept"
 _SURPLUS = "the server sent more than one answer to one request; none is kept"
-# from a response to the state of its connection, by h11
-_TO_STATE = (
-    *("stream", "_stream", "_httpcore_stream", "_stream"),
-    *("_connection", "_h11_state"),
-)
+# from a response's stream to the state of its connection, by h11
+_TO_STATE = ("_stream", "_httpcore_stream", "_stream", "_connection", "_h11_state")
 _FEW = 16  # requests that are open at first
 _HOLD = 8  # rounds after which more open requests are tried again
 
@@ -518,13 +515,16 @@ class _Run:
         address = f"{engine.base_url}{'/chat' if chat else ''}/completions"
         body = engine.body(ask, self.sampling)
         async with self._client.stream("POST", address, json=body) as answer:
-            async for part in answer.stream:
+            stream: Any = answer.stream
+            async for part in stream:
                 content += part
                 if len(content) > MOST_BYTES:
                     raise AttemptFailed(f"the answer is longer than {MOST_BYTES} bytes")
             # It would be taken for the answer to the next request on the connection,
             # whose protocol's state neither httpx2 nor httpcore2 shows.
-            state = functools.reduce(getattr, _TO_STATE, answer)
+            state: Any = stream
+            for name in _TO_STATE:
+                state = getattr(state, name)
             surplus, _ = state.trailing_data
             if surplus:
                 state.send_failed()  # the connection is not used again
