@@ -50,6 +50,11 @@ def _sentence(test: Any, level: float) -> str:
     if math.isnan(test.p_holm):
         reason = getattr(test, "reason", "") or "no test was possible"
         return f"{test.variant} against {test.against}: no test ({reason})."
+    if math.isnan(test.ci_low) and test.difference == 0:
+        return (
+            f"{test.variant} and {test.against} follow the ratings alike: their "
+            "coefficients do not differ in any part of the data."
+        )
     difference = _written(test.difference)
     low = _written(test.ci_low)
     high = _written(test.ci_high)

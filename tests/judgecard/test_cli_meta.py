@@ -132,7 +132,8 @@ def test_it_tells_what_intervals_rest_on_and_who_has_few_inputs(nl):
             "--ci",
             "jack-inputs",
         ): "12 inputs, and hold for others like them, judged on these systems",
-        ("--level", "system"): "6 systems, by a formula",
+        ("--level", "system"): "6 systems and 12 inputs, and hold for others",
+        ("--level", "system", "--ci", "fisher"): "6 systems, by a formula",
         ("--ci", "fisher"): "72 rows, taken one by one",
         (
             "--ci",

@@ -108,6 +108,8 @@ def test_sentences_of_tests():
         "(a single test at 5 % with a power of 80 %).",
     ]
     assert tested.sentences(tests[["variant"]]) == []
+    alike = tests.tail(1).assign(difference=0.0, p_holm=1.0)
+    assert tested.sentences(alike)[0].startswith("n=7 and n=5 follow the ratings alike")
     many = pd.concat([tests] * 5).assign(aspect="fluency")
     assert "Of all 15 pairs 5 differ" in tested.sentences(many)[-2]
 
