@@ -297,12 +297,7 @@ def browser() -> Iterator[int]:
             running.wait(20)
 
 
-def report(
-    tab: Tab,
-    site: Path,
-    folder: Path,
-    axe: str,
-) -> Iterator[str]:
+def report(tab: Tab, site: Path, folder: Path, axe: str) -> Iterator[str]:
     """Pictures of the report's pages; what is wrong, a line each.
 
     site: the folder of the report.
@@ -346,12 +341,17 @@ def report(
         if axe:
             tab.value(axe)
             faults += tab.value(AXE)
-        tab.resize(*PHONE, mobile=True)
-        tab.picture(folder / f"phone_{name.replace('/', '_')}.png")
-        if tab.value("document.documentElement.scrollWidth") > PHONE[0]:
-            faults.append("wider than a phone")
-        tab.resize(WIDTH, HEIGHT)
+        faults += _on_a_phone(tab, folder / f"phone_{name.replace('/', '_')}.png")
         yield from (f"{name}: {fault}" for fault in faults)
+
+
+def _on_a_phone(tab: Tab, picture: Path) -> Iterator[str]:
+    """A picture of the page as a phone shows it; what is wrong, a line each."""
+    tab.resize(*PHONE, mobile=True)
+    tab.picture(picture)
+    if tab.value("document.documentElement.scrollWidth") > PHONE[0]:
+        yield "wider than a phone"
+    tab.resize(WIDTH, HEIGHT)
 
 
 def code_host(tab: Tab, folder: Path) -> Iterator[str]:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-import __main__
 from nlgeval_lib import datasets, errors, evaluators, statistics
 from nlgeval_lib.scoring import InputError, chosen_rows
+
+CELLS = sys.modules["__main__"]
 
 
 def rendered(code: str, error: type[Exception], monkeypatch) -> list[str]:
     """What IPython shows of the error that a cell with this code ends with."""
-    monkeypatch.setattr(__main__, "datasets", datasets, raising=False)
-    monkeypatch.setattr(__main__, "evaluators", evaluators, raising=False)
-    monkeypatch.setattr(__main__, "statistics", statistics, raising=False)
-    monkeypatch.setattr(__main__, "chosen_rows", chosen_rows, raising=False)
+    monkeypatch.setattr(CELLS, "datasets", datasets, raising=False)
+    monkeypatch.setattr(CELLS, "evaluators", evaluators, raising=False)
+    monkeypatch.setattr(CELLS, "statistics", statistics, raising=False)
+    monkeypatch.setattr(CELLS, "chosen_rows", chosen_rows, raising=False)
     with pytest.raises(error) as caught:
-        exec(compile(f"a = 1\n{code}", "cell", "exec"), vars(__main__))
+        exec(compile(f"a = 1\n{code}", "cell", "exec"), vars(CELLS))
     assert isinstance(caught.value, errors.Told)
     return caught.value._render_traceback_()
 

@@ -339,7 +339,7 @@ def test_my_prompt_against_the_original(nl, here, monkeypatch):
     assert "are needed for a test" in coverage.loc["prompt=strange.txt", "why not"]
     (here.root / "mine.txt").write_text(PROMPT + "Now: ")
     again = nl("run", "mine", "--mode", "quick", "--dry-run").out
-    assert "changed: parameters" in again
+    assert "changed: mine.txt" in again
 
 
 def test_prompts_on_summeval_by_a_server(nl, here, judge, needs, monkeypatch):

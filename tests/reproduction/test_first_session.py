@@ -329,7 +329,7 @@ def test_two_lines_from_import_to_a_number():
 
 
 def test_a_file_of_answers_is_told_to_be_one_text(nl, tmp_path):
-    (tmp_path / "answers.txt").write_text("Score: 4\nI would say 5 out of 5.\n")
+    (tmp_path / "answers.txt").write_text("Score: 4\nScore: 5 out of 5.\n")
     one = ("parse", "--parser", "rating", "--low", "1", "--high", "5", "answers.txt")
     got = nl(*one)
     assert (

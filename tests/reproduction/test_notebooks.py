@@ -175,25 +175,22 @@ def passed(path: Path) -> set[str] | None:
         [word.value for word in call.keywords if word.arg == "parameters"]
         for call in made
     ]
-    parts = list(given)
-    if given and isinstance(given[0], ast.Name):  # name = dict(...); name |= dict(...)
-        top = [
-            node for node in tree.body if isinstance(node, ast.Assign | ast.AugAssign)
-        ]
-        targets = {
-            id(node): node.targets[0] if isinstance(node, ast.Assign) else node.target
-            for node in top
-        }
-        parts = [
-            node.value for node in top if ast.unparse(targets[id(node)]) == given[0].id
-        ]
-    return {
-        word.arg
-        for part in parts
-        if isinstance(part, ast.Call)
-        for word in part.keywords
-        if word.arg
-    }
+    top = [node for node in tree.body if isinstance(node, ast.Assign | ast.AugAssign)]
+
+    def named(value: ast.expr) -> set[str]:
+        """The names in `dict(...)`, in what a variable was given, and in `a | b`."""
+        if isinstance(value, ast.Call):
+            return {word.arg for word in value.keywords if word.arg}
+        if isinstance(value, ast.BinOp):
+            return named(value.left) | named(value.right)
+        found = set()
+        for node in top:
+            target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+            if ast.unparse(target) == ast.unparse(value):
+                found |= named(node.value)
+        return found
+
+    return set().union(*map(named, given))
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def test_a_file_of_rows_is_the_data_of_an_ablation(student, here, monkeypatch):
     assert "rows of one's own" in page and "public data" not in page
     # Another content of the file is another result.
     jsonl(here.root / "rows.jsonl", rated(9))
-    assert "changed: parameters" in student("run", "mine", "--dry-run").out
+    assert "changed: rows.jsonl" in student("run", "mine", "--dry-run").out
 
 
 def test_columns_are_named_where_no_one_knows_them(tmp_path, monkeypatch):

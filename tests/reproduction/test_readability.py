@@ -39,13 +39,14 @@ LONG = 50  # lines of a function
 # names that say nothing of what they hold
 VAGUE = frozenset((ROOT / "tests/cases/vague_names.txt").read_text().split())
 # per 1,000 lines, but for the tokens (a line; a tenth of them are type annotations),
-# `vague` (percent of the bound names), and `long` and `skips` (in all)
+# `vague` (percent of the bound names), and `long` and `skips` (in all). Docstrings are
+# lines, too: the bars rose a little when those of the library became a quarter shorter.
 BARS = {
-    "tokens": 6.0,
-    "tokens but types": 5.3,
+    "tokens": 6.1,
+    "tokens but types": 5.45,
     "over 88": 2,
-    "ternaries": 9,
-    "comprehensions": 18,
+    "ternaries": 9.1,
+    "comprehensions": 18.3,
     "nested": 1,
     "packed": 5,
     "vague": 1,
