@@ -100,16 +100,16 @@ def _clauses(numbers: Numbers, of_set: list[Finding]) -> list[str]:
     of_set: the rules that hold for it.
     """
     faults = _of_the_set(of_set, FAILS)
-    if faults:
-        words = ", and ".join(fault["words"] for fault in faults)
-        return [f"do not use it: {words}", *_limits(of_set, ())]
     failing = _first_by_aspect(of_set, FAILS)
     untold = _first_by_aspect(of_set, UNPROVEN)
     untold = {aspect: untold[aspect] for aspect in untold if aspect not in failing}
     untold_of_set = _of_the_set(of_set, UNPROVEN)
     unpraised = {*failing, *untold}
     clauses = []
-    if numbers["kind"] != "pairs":
+    if faults:
+        words = ", and ".join(fault["words"] for fault in faults)
+        clauses = [f"do not use it: {words}"]
+    elif numbers["kind"] != "pairs":
         clauses = _praise(numbers, of_set, unpraised)
     elif not untold_of_set:
         clauses = _praise_of_pairs(numbers, of_set)

@@ -80,8 +80,8 @@ class Meta(Rated):
     ci: Annotated[
         str,
         typer.Option(
-            help="The interval: auto, none, fisher; boot-/wide-/jack- rows, inputs, systems, both; "
-            "careful-both. The test follows it."
+            help="The interval: auto, none, fisher; boot-/wide-/jack- rows, inputs, "
+            "systems, both; careful-both. The test follows it."
         ),
     ] = "auto"
     n_boot: Annotated[
