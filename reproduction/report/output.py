@@ -354,9 +354,9 @@ class Output:
         """Save everything, or nothing, and print one line.
 
         Full runs go to `results/<paper>/`, quick ones to `results/quick/`, those of
-        route mini to `results/mini/`, one's own to `results/private/`; with other parameters than the catalogue's, by
-        other code than its notebook's, or with less than is already there, to
-        `results/partial/`; figures likewise. Files whose
+        route mini to `results/mini/`, one's own to `results/private/`; with other
+        parameters than the catalogue's, by other code than its notebook's, or with less
+        than is already there, to `results/partial/`; figures likewise. Files whose
         values did not change (1e-6, or the catalogue's `tolerance`) are left alone.
 
         Raises: ValueError for nothing to save; OSError.
