@@ -30,6 +30,7 @@ class Tally:
 
     statuses: status -> rows.
     reasons: reason -> rows without a score.
+    remarks: what stands beside a score, such as that a text was cut -> rows.
     total: the sum of the scores, of which the mean is made.
     low, high: the lowest and the highest score; inf and -inf without any.
     signature: of the evaluator, as the last part has it.
@@ -41,6 +42,7 @@ class Tally:
 
     statuses: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
+    remarks: Counter[str] = field(default_factory=Counter)
     total: float = 0.0
     low: float = math.inf
     high: float = -math.inf
@@ -58,10 +60,8 @@ class Tally:
             for row in zip(scored["status"], scored["details"], strict=True):
                 self._add_draws(*row)
         without_score = scored["status"] != Status.OK.value
-        reasons = scored.loc[without_score, "reason"].tolist()
-        if len(self.reasons) >= _REASONS:
-            reasons = [reason for reason in reasons if reason in self.reasons]
-        self.reasons.update(reasons)
+        _count(self.reasons, scored.loc[without_score, "reason"])
+        _count(self.remarks, scored.loc[~without_score, "reason"])
         values = scored["value"].dropna()
         if len(values):
             self.total += float(values.sum())
@@ -125,4 +125,15 @@ class Tally:
         lines = [summary]
         for reason, _ in self.reasons.most_common(1):
             lines.append(f"most frequent reason: {reason}")
+        for remark, _ in self.remarks.most_common(1):
+            rows = self.remarks.total()
+            lines.append(f"scored rows with a remark: {rows:,}, such as: {remark}")
         return lines
+
+
+def _count(counted: Counter[str], texts: pd.Series[str]) -> None:
+    """Count the texts that say something; new ones only while there is room."""
+    said = texts[texts.fillna("") != ""].tolist()
+    if len(counted) >= _REASONS:
+        said = [text for text in said if text in counted]
+    counted.update(said)
