@@ -40,6 +40,7 @@ from reproduction.report import (
     comparisons,
     first_screen,
     gaps,
+    replicated,
     saving,
     sentences,
     tested,
@@ -227,9 +228,10 @@ class Answer:
         answer) pairs, questions such as "Was the method tested?" or a word such as
         "Answer".
         """
-        if self.cells is not None:
-            return first_screen.lines(self.cells)
         lines = []
+        if self.cells is not None:
+            lines = first_screen.lines(self.cells)
+            return lines + self._with_another_judge
         if self.verdict:
             lines.append(("Answer", self.verdict))
         route = self.record.get("route")
@@ -239,7 +241,17 @@ class Answer:
             lines.append(("Was the method tested?", untested))
         elif route in JUDGED_BY:
             lines.append(("Who judged?", JUDGED_BY[route]))
-        return lines
+        return lines + self._with_another_judge
+
+    @property
+    def _with_another_judge(self) -> list[tuple[str, str]]:
+        """Whether its claims hold with another judge; nothing of a run on a share of
+        the data, or one that is set apart.
+        """
+        if self.folder or self.record.get("mode") != "full":
+            return []
+        text = replicated.sentence(self.entry)
+        return [("With another judge", text)] if text else []
 
     @cached_property
     def kinds(self) -> tables.Table | None:
@@ -503,13 +515,27 @@ def first_screen_of(answer: Answer) -> tables.Table:
     lines.append(f"Page, numbers, provenance: {', '.join(names)}.")
     if printed:
         lines.append(f"As printed: {', '.join(printed)}.")
-    parts = [tables.joined([], lines)]
+    words = tables.joined([], lines)
+    root = "../" * (answer.entry.notebook.count("/") + 1)
+    html = _with_links(words.html, [*names, *printed], root)
+    parts = [dataclasses.replace(words, html=html)]
     if answer.kinds:
         parts.append(answer.kinds)
     parts += answer.shown[:1]
     html = "".join(part.html for part in parts)
     text = "\n".join(part.text for part in parts)
     return tables.Table(html, text)
+
+
+def _with_links(html: str, names: Iterable[str], root: str) -> str:
+    """The markup with each name of a file as a link to it.
+
+    names: below the checkout. root: the way from the page to the checkout, `../../`.
+    """
+    for name in names:
+        link = f'<a href="{tables.esc(root + name)}">{tables.esc(name)}</a>'
+        html = html.replace(tables.esc(name), link)
+    return html
 
 
 def _about_figure(answer: Answer, name: str) -> str:
