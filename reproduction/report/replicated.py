@@ -59,7 +59,9 @@ def sentence(entry: Entry) -> str:
 def _counted(verdicts: pd.Series) -> str:
     """`3 comparisons: 1 same direction, told apart; 2 these data cannot tell`."""
     counts = verdicts.value_counts()
-    words = [f"{counts[name]} {name}" for name in replication.VERDICTS if name in counts]
+    words = [
+        f"{counts[name]} {name}" for name in replication.VERDICTS if name in counts
+    ]
     noun = "comparison" if len(verdicts) == 1 else "comparisons"
     return f"{len(verdicts)} {noun}: {'; '.join(words)}"
 
