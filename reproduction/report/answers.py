@@ -518,6 +518,9 @@ def first_screen_of(answer: Answer) -> tables.Table:
     words = tables.joined([], lines)
     root = "../" * (answer.entry.notebook.count("/") + 1)
     html = _with_links(words.html, [*names, *printed], root)
+    for question, _ in answer.lines:
+        begin = f"<div>{tables.esc(question)}"
+        html = html.replace(begin, f"<div><b>{tables.esc(question)}</b>", 1)
     parts = [dataclasses.replace(words, html=html)]
     if answer.kinds:
         parts.append(answer.kinds)
