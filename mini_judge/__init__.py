@@ -3,7 +3,7 @@ its quality measured.
 
 `python -m mini_judge` trains it and writes its card; `python -m
 mini_judge.ablate` runs the training ablations of the papers at its scale. What
-needs the finished judge is in the library, `reproduction.training.mini`.
+needs the finished judge is in `reproduction.training.mini`.
 
 The way from a seed to the judge, module by module:
 domains, phrases: what records are about, and the sentences that say it.
