@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,26 @@ def numeric_raters(
             usable.append(name)
     kinds = rater_kinds(usable, prefix, declared)
     return {kind: names for kind, names in kinds.items() if len(names) > 1}
+
+
+def with_mean(data: rows.Parts, prefix: str) -> rows.Parts:
+    """The rows with the mean of the raters that the user named as `human`, where the
+    file has no other; as they are where it has, or nobody named two raters.
+
+    prefix: how the columns of raters begin, "" for none.
+    """
+    plan = data.plan
+    if not prefix or rows.RATING in data.theirs:
+        return data
+    raters = []
+    for ours, names in plan.sources.items():
+        if plan.why[ours] == "said" and ours.startswith(prefix) and not is_fact(ours):
+            raters += names
+    if len(raters) < 2:
+        return data
+    sources = {**plan.sources, rows.RATING: raters}
+    why = {**plan.why, rows.RATING: "said"}
+    return replace(data, plan=replace(plan, sources=sources, why=why))
 
 
 def groups(

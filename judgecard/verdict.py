@@ -174,8 +174,19 @@ def _needed(finding: Finding, measured: Numbers, numbers: Numbers) -> str:
     value = replace(condition, path=cell).value(measured)
     if value <= bar:
         return ""
-    needed = math.ceil(n * ((value - low) / (value - bar)) ** 2)
+    needed = needed_to_tell(n, value, low, bar)
     return f" (about {needed:,} {finding['more']} instead of {n:,} would tell)"
+
+
+def needed_to_tell(n: int, value: float, low: float, bar: float = 0.0) -> int:
+    """About how many would move the interval's lower end up to a bar that the value is
+    above, if all else stays.
+
+    Example:
+    >>> needed_to_tell(100, 0.2, -0.2)
+    400
+    """
+    return math.ceil(n * ((value - low) / (value - bar)) ** 2)
 
 
 def _limits(of_set: list[Finding], unpraised: Collection[str]) -> list[str]:

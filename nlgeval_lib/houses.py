@@ -15,6 +15,7 @@ COMMANDS = (
     "nlgeval_lib.cli.data",
     "judgecard.cli.recordings",
     "nlgeval_lib.cli.score",
+    "judgecard.cli.doctor",
     "judgecard.cli.meta",
     "judgecard.cli.card",
     "judgecard.cli.estimate",

@@ -214,15 +214,24 @@ def _put(text: str, options: Meta) -> None:
 
 def _rows(options: Meta, ours: str) -> Parts:
     """The file's rows; ours: our column of what people say, which --human names."""
+    from judgecard import rated_columns
+
     mapping = []
     if options.human:
         mapping.append(f"{ours}={options.human}")
     if "*" in options.human and options.raters:
         mapping.append(f"{options.raters}*={options.human}")
     named = options.score or ()
-    return options.read(
+    rows = options.read(
         options.file, format=options.input_format, named=named, mapping=mapping
     )
+    if ours != "human" or options.human:
+        return rows
+    rows = rated_columns.with_mean(rows, options.raters)
+    raters = rows.plan.sources.get("human", ())
+    if len(raters) > 1:
+        note(f"human is the mean of {', '.join(raters)}")
+    return rows
 
 
 def _settings(options: Meta) -> Settings:

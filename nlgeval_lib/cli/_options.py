@@ -113,10 +113,25 @@ class Reading:
         named: columns that another option names. mapping: further columns that do.
         Raises: InputError; DataUnavailable.
         """
+        rows = self.chosen(path, data, format, limit, named, mapping)
+        note(rows.told())
+        self.plans[Path(rows.name).name] = rows.plan.recorded()
+        return rows
+
+    def chosen(
+        self,
+        path: str,
+        data: str = "",
+        format: str = "",
+        limit: int | None = None,
+        named: Sequence[str] = (),
+        mapping: Sequence[str] = (),
+    ) -> Parts:
+        """As `read`; nothing is said."""
         from nlgeval_lib.scoring import chosen_rows
         from nlgeval_lib.scoring.table_files import Dialect
 
-        rows = chosen_rows(
+        return chosen_rows(
             path,
             data,
             format,
@@ -130,9 +145,6 @@ class Reading:
             named,
             Dialect(not self.no_quotes, self.decimal, self.log),
         )
-        note(rows.told())
-        self.plans[Path(rows.name).name] = rows.plan.recorded()
-        return rows
 
 
 class Asking:

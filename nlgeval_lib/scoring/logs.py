@@ -31,6 +31,17 @@ _TEST = "hotw-test"  # rows that test the rater's attention
 _PLAIN = (str, int, float, bool, type(None))
 
 
+class NoList(InputError):
+    """A JSON file of an unknown shape.
+
+    lists: the path of each list of objects in it -> how many they are.
+    """
+
+    def __init__(self, message: str, lists: Mapping[str, int]) -> None:
+        super().__init__(message)
+        self.lists = lists
+
+
 @functools.cache
 def shapes() -> dict[str, Any]:
     """The known logs, by name, as `logs.toml` has them."""
@@ -91,12 +102,14 @@ def rows_of(value: Any, log: str = "", name: str = "") -> tuple[list[Any], str]:
     table = _of_pandas(value)
     if table is not None:
         return table, "a frame of pandas"
+    lists = dict(_lists(value))
     inside = "; ".join(
-        f"{path} is a list of {count} (--from {path})" for path, count in _lists(value)
+        f"{path} is a list of {count} (--from {path})" for path, count in lists.items()
     )
-    raise InputError(
+    raise NoList(
         f"{name} holds one {type(value).__name__}; a list of objects is needed"
-        + (f"; {inside}" if inside else "")
+        + (f"; {inside}" if inside else ""),
+        lists,
     )
 
 

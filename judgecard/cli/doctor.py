@@ -1,0 +1,129 @@
+"""`nlgeval doctor`: what does a file of rows support, and what is the next command?"""
+
+from __future__ import annotations
+
+import copy
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from judgecard.cli._rated import Rated, scale_of
+from nlgeval_lib.cli._options import Several, command, echo, option
+
+if TYPE_CHECKING:
+    from judgecard.doctor import Report
+    from nlgeval_lib.scoring.rows import Parts
+
+# Options that say how a file is read: its flag, by the name of the field.
+_FLAGS = {
+    "delimiter": "--delimiter",
+    "decimal": "--decimal",
+    "log": "--from",
+    "map": "--map",
+    "fill": "--fill",
+    "without": "--without",
+    "values": "--values",
+    "missing_values": "--missing-values",
+    "scale": "--scale",
+    "human_scale": "--human-scale",
+    "reverse": "--reverse",
+}
+_WRONG = 2
+
+
+class Doctor(Rated):
+    """The options of `doctor`."""
+
+    file: Annotated[
+        str, typer.Argument(help="Rows, or a tool's log: CSV, TSV, JSONL, JSON, ...")
+    ]
+    score: Annotated[
+        Several, option(help="A column with a judge's scores (repeatable).")
+    ] = None
+    human: Annotated[str, option(help="The column with people's ratings.")] = ""
+
+
+@command("doctor")
+def doctor(options: Doctor) -> None:
+    """Say what a file or a log supports, and print the next command.
+
+    What each column holds and is taken for; which statistic the rows give, by which
+    command; what is missing for more; how many labels would tell what. A column that no
+    name explains is proposed for what its cells look like, with a question mark:
+    nothing is taken silently, and the command that is printed says it.
+
+    \b
+    Examples:
+      nlgeval doctor answers.csv
+      nlgeval doctor log.json --from results.items
+      nlgeval doctor answers.csv --score judge --human anna
+    """
+    from judgecard import doctor, rated_rows
+    from nlgeval_lib.scoring.cells import InputError
+
+    said = rated_rows.Said(
+        scale_of(options.scale),
+        scale_of(options.human_scale, "--human-scale"),
+        options.reverse or (),
+    )
+    asked = doctor.Asked(options.file, options.score or (), options.human, said)
+
+    def read(mapping: Sequence[str], values: Sequence[str]) -> Parts:
+        return _with(options, mapping, values).chosen(
+            options.file, format=options.input_format, named=asked.scores
+        )
+
+    try:
+        report = doctor.report(read, asked)
+    except InputError as error:
+        typer.echo(f"cannot be used as it is: {error}")
+        if following := doctor.trouble(error, options.file):
+            _next(options, following)
+        raise typer.Exit(_WRONG) from None
+    _show(report, options)
+
+
+def _with(options: Doctor, mapping: Sequence[str], values: Sequence[str]) -> Doctor:
+    """The options with further texts of --map and --values."""
+    more = copy.copy(options)
+    more.map = [*(options.map or ()), *mapping]
+    more.values = [*(options.values or ()), *values]
+    return more
+
+
+def _show(report: Report, options: Doctor) -> None:
+    """Print a report: one screen."""
+    from judgecard import doctor
+
+    table, others = doctor.shown(report.columns)
+    echo([f"{options.file}: {report.rows:,} rows", table])
+    if others:
+        typer.echo(f"and the columns {others}"[:200])
+    for title, lines in (
+        ("it has", report.facts),
+        ("possible", [f"{what}: {words}" for what, words in report.can.items()]),
+        ("missing", [f"{what}: for {words}" for what, words in report.lacks.items()]),
+        ("labels", report.tells),
+    ):
+        for number, line in enumerate(lines):
+            typer.echo(f"{title if number == 0 else '':10}{line}")
+    _next(_with(options, report.mapping, report.values), report.command)
+
+
+def _next(options: Doctor, words: Sequence[str]) -> None:
+    """Print the next command, with the options that say how the file is read."""
+    flags: list[str] = []
+    for name, flag in _FLAGS.items():
+        value = getattr(options, name)
+        # what the command says itself is not said twice
+        if flag in words or not value or (name, value) == ("decimal", "."):
+            continue
+        for text in [value] if isinstance(value, str) else value:
+            flags += [flag, text]
+    if options.no_quotes:
+        flags.append("--no-quotes")
+    typer.echo(f"\nnext      {shlex.join([*words, *flags])}")
+    if "--dry-run" in words:
+        typer.echo("(then with your server's address and model, without --dry-run)")

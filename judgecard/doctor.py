@@ -1,0 +1,513 @@
+"""What somebody's file of rows supports: which command, which statistic, what is
+missing for more, and how many labels would tell what.
+
+`report` reads a file's rows as `proposed` reads their columns, tries what the commands
+do with them, and says the next command in words that can be pasted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judgecard import file_contents, rated_columns, rated_rows, verdict
+from judgecard.file_contents import Content, Proposal
+from nlgeval_lib.names import counted_noun
+from nlgeval_lib.scoring.cells import InputError
+from nlgeval_lib.scoring.columns import OTHER, RATER, RATING
+from nlgeval_lib.scoring.rows import Parts, Rows
+from nlgeval_lib.statistics.intervals import LEAST_SYSTEMS
+
+# Two-sided at .05 with power .8: quantiles of the normal distribution.
+_REACH = 1.959964 + 0.841621
+_LEAST = 3  # rated rows below which no command measures anything
+_MOST_LABELS = 7  # values of a rating up to which labels are worth a table
+_SHOWN = 14  # columns that a screen has room for
+_PLANS = (50, 100, 200)  # numbers of labels that are spoken of
+_TENTH = 10  # how narrow a mean's interval is to be: that part of the scale
+# a server has to be named by a person; until then the command says what it would ask
+SERVER = (
+    *("--engine", "openai", "--base-url", "http://127.0.0.1:8000/v1", "-m", "NAME"),
+    "--dry-run",
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a file supports.
+
+    rows: how many. columns: `column, holds, taken for`, a row a column.
+    facts: what the file has: inputs, systems, raters, scale, suspects.
+    can: statistic -> with which command, and on what.
+    lacks: what is missing -> for what.
+    tells: how many labels would tell what.
+    command: the next one, word by word, without the options that say how it is read.
+    mapping, values: those options, as far as nobody said them.
+    """
+
+    rows: int
+    columns: pd.DataFrame
+    facts: list[str] = field(default_factory=list)
+    can: dict[str, str] = field(default_factory=dict)
+    lacks: dict[str, str] = field(default_factory=dict)
+    tells: list[str] = field(default_factory=list)
+    command: list[str] = field(default_factory=list)
+    mapping: list[str] = field(default_factory=list)
+    values: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user said.
+
+    path: of the file. scores, human: columns by their names; "" or none: not said.
+    said: of the numbers.
+    """
+
+    path: str
+    scores: Sequence[str]
+    human: str
+    said: rated_rows.Said
+
+
+Reader = Callable[[Sequence[str], Sequence[str]], Parts]
+
+
+def report(read: Reader, asked: Asked) -> Report:
+    """What a file supports.
+
+    read: gives the file's rows with further texts of `--map` and of `--values`.
+
+    Raises: InputError for a file that cannot be read.
+    """
+    rows = read([], [])
+    # as it is written: no cell has to be a number yet
+    frame = pd.concat(list(rows.frames([*rows.columns]))).head(len(rows))
+    contents = []
+    for name in rows.columns:
+        contents.append(file_contents.content(name, frame[name].tolist()))
+    proposal = _as_asked(file_contents.proposed(rows, frame, contents), asked, rows)
+    if proposal.verdicts or file_contents.is_of_pairs(rows.columns):
+        return _of_pairs(rows, contents, proposal, asked)
+    mapping = [f"{ours}={name}" for ours, name in proposal.mapping.items()]
+    mapping += _raters_said(proposal, asked)
+    used = {*proposal.scores, *proposal.raters, *proposal.criteria}
+    used |= {*proposal.mapping.values(), *rows.plan.sources.get(RATING, ())}
+    values = {column.values for column in contents if column.name in used}
+    said_values = sorted(values - {""})
+    chosen = read(mapping, said_values)
+    made = Report(len(rows), _table(chosen, contents, proposal))
+    made = replace(made, mapping=mapping, values=said_values)
+    return _measured(made, chosen, proposal, asked)
+
+
+def _as_asked(proposal: Proposal, asked: Asked, rows: Parts) -> Proposal:
+    """The proposal, with what the user said before it."""
+    said = {*asked.scores, asked.human} - {""}
+    for name in said:
+        if "*" not in name and name not in rows.columns:
+            raise InputError(rows.lacks(name))
+    scores = list(asked.scores) or [n for n in proposal.scores if n not in said]
+    raters = [name for name in proposal.raters if name not in said]
+    criteria = [name for name in proposal.criteria if name not in said]
+    if asked.human:
+        raters, criteria = [], []
+    mapping = {o: name for o, name in proposal.mapping.items() if name not in said}
+    return replace(
+        proposal, scores=scores, raters=raters, criteria=criteria, mapping=mapping
+    )
+
+
+def _raters_said(proposal: Proposal, asked: Asked) -> list[str]:
+    """What says who rated: texts of `--map`."""
+    if asked.human:
+        return [f"{RATING}={asked.human}"]
+    if proposal.criteria:
+        return [f"{RATING}={proposal.criteria[0]}"]
+    if len(proposal.raters) == 1:
+        return [f"{RATING}={proposal.raters[0]}"]
+    numbered = enumerate(proposal.raters, start=1)
+    return [f"rater_{number}={name}" for number, name in numbered]
+
+
+def _table(
+    rows: Parts, contents: Sequence[Content], proposal: Proposal
+) -> pd.DataFrame:
+    """What each column holds and what it is taken for; proposals end in "?"."""
+    uses = {}
+    for ours, names in rows.plan.sources.items():
+        for name in names:
+            uses[name] = "" if ours in (name, OTHER + name) else ours
+            if rows.plan.why.get(ours) != "said" and ours == name:
+                uses[name] = ours if file_contents.known(ours) else ""
+    for score in proposal.scores:
+        uses[score] = f"a judge's score{_mark(score, proposal)}"
+    for name in (*proposal.mapping.values(), *proposal.raters, *proposal.criteria):
+        uses[name] = f"{uses[name]}{_mark(name, proposal)}"
+    for name, why in rows.plan.left_out.items():
+        uses[name] = f"nothing: {why[:60]}"
+    table = pd.DataFrame(
+        {
+            "column": [column.name for column in contents],
+            "holds": [column.words for column in contents],
+            "taken for": [uses.get(column.name, "") for column in contents],
+        }
+    )
+    # of many columns those that are taken come first
+    order = table["taken for"].eq("").argsort(kind="stable")
+    return table.iloc[order].reset_index(drop=True)
+
+
+def _mark(name: str, proposal: Proposal) -> str:
+    return "?" if name in proposal.why else ""
+
+
+# -- what can be done with rows that are rated or scored
+
+
+def _measured(made: Report, rows: Parts, proposal: Proposal, asked: Asked) -> Report:
+    """The report of rows of outputs: facts, what can be done, and the next command."""
+    scores = [rows.ours(name) for name in proposal.scores]
+    raters = [name for name in rows.theirs if name.startswith("rater_")]
+    humans = [RATING] if RATING in rows.theirs else raters
+    try:
+        data, notes = rated_rows.prepared(rows.whole(), scores, humans, asked.said)
+    except InputError as error:
+        lacks = {str(error): "every statistic"}
+        command = ["nlgeval", "doctor", asked.path]
+        return replace(made, lacks=lacks, command=command)
+    ratings = _ratings(data, humans)
+    counts = _Counts.of(data, ratings, scores)
+    made.facts.extend(_facts(data, ratings, counts, notes))
+    made.facts.extend(_guesses(made, proposal))
+    _say_what_can_be_done(made, counts, bool(scores), "output" in data.frame)
+    if proposal.criteria[1:]:
+        others = ", ".join(proposal.criteria[1:])
+        made.lacks[f"{others}: further criteria"] = "one call each, by --human"
+    made.tells.extend(_tells(data, ratings, scores, counts))
+    command = _next(rows, proposal, asked, counts, ratings)
+    return replace(made, command=command)
+
+
+def _guesses(made: Report, proposal: Proposal) -> Iterator[str]:
+    """Which proposals a person should look at twice, in one line."""
+    guessed = [name for name in proposal.why if name in set(made.columns["column"])]
+    if guessed:
+        yield (
+            f"a proposal, by what the cells hold (?): {', '.join(guessed)}; the command "
+            "below says it, change what is wrong"
+        )
+
+
+def _ratings(data: Rows, humans: Sequence[str]) -> np.ndarray:
+    """The mean rating of each row, NaN where there is none."""
+    columns = {name: data.numbers(name) for name in humans if name in data.frame}
+    if not columns:
+        return np.full(len(data), np.nan)
+    return pd.DataFrame(columns).mean(axis=1).to_numpy()
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """rows: outputs. rated: with a rating. both: with a rating and the first score.
+    inputs, systems: names; 0 where the file has none. raters: columns of raters.
+    labels: how many different values the ratings have.
+    """
+
+    rows: int
+    rated: int
+    both: int
+    inputs: int
+    systems: int
+    raters: int
+    labels: int
+
+    @classmethod
+    def of(cls, data: Rows, ratings: np.ndarray, scores: Sequence[str]) -> _Counts:
+        """The counts of rows that are prepared."""
+        rated = ~np.isnan(ratings)
+        both = rated
+        if scores:
+            both = rated & ~np.isnan(data.numbers(scores[0]))
+        frame = data.frame
+        names = {key: 0 for key in ("input_id", "system_id")}
+        for key in names:
+            if key in frame:
+                names[key] = int(frame[key].nunique())
+        kinds = rated_columns.rater_kinds(list(map(str, frame)), "rater_")
+        raters = [name for of_kind in kinds.values() for name in of_kind]
+        raters = [name for name in raters if name != RATER]
+        labels = len(np.unique(ratings[rated]))
+        counts = int(rated.sum()), int(both.sum())
+        return cls(len(frame), *counts, *names.values(), len(raters), labels)
+
+
+def _facts(
+    data: Rows, ratings: np.ndarray, counts: _Counts, notes: Sequence[str]
+) -> Iterator[str]:
+    """What the rows have, a line each."""
+    inputs = f"{counts.inputs:,} inputs" if counts.inputs else "inputs not named"
+    systems = f"{counts.systems:,} systems" if counts.systems else "systems not named"
+    raters = counted_noun(counts.raters, "single rater", "single raters")
+    aspects = ""
+    if "aspect" in data.frame:
+        aspects = f", {data.frame['aspect'].nunique()} aspects"
+    yield f"{counts.rows:,} outputs: {inputs}, {systems}, {raters}{aspects}"
+    if counts.rated:
+        low, high = np.nanmin(ratings), np.nanmax(ratings)
+        yield (
+            f"{counts.rated:,} of them rated, from {low:g} to {high:g}, mean "
+            f"{np.nanmean(ratings):.3g} (--human-scale says another scale)"
+        )
+    yield from notes
+
+
+def _say_what_can_be_done(
+    made: Report, counts: _Counts, has_score: bool, has_output: bool
+) -> None:
+    """Which command gives which statistic, and what is missing for the others."""
+    can, lacks = made.can, made.lacks
+    enough = counts.both >= _LEAST
+    if not counts.rated:
+        lacks["ratings"] = "meta, card, estimate (nlgeval label makes a blind sheet)"
+    if not has_score:
+        lacks["a judge's scores"] = "meta, estimate (--score COLUMN names some)"
+    if not has_output:
+        lacks["outputs"] = "card of a judge that is asked (--map output=COLUMN)"
+    elif counts.rated >= _LEAST:
+        can["card"] = "of a judge that you ask about these outputs"
+    if has_score and enough:
+        can["meta"] = ", ".join(_levels(counts, lacks))
+        can["card --scores"] = f"of the scores, on {counts.both:,} rated rows"
+        if counts.labels <= _MOST_LABELS:
+            can["meta --labels"] = (
+                f"kappa and accuracy, ratings have {counts.labels} values"
+            )
+        can["estimate"] = (
+            f"mean rating of systems, {counts.rated:,} of {counts.rows:,} outputs rated"
+        )
+        can["plan-labels"] = "how many ratings for an interval that is as narrow"
+    if counts.rated >= _LEAST and counts.raters < 2:
+        lacks["a column a rater"] = "how well people agree, the ceiling"
+
+
+def _levels(counts: _Counts, lacks: dict[str, str]) -> Iterator[str]:
+    """The levels at which `meta` has a coefficient; what is missing goes to `lacks`."""
+    yield "dataset level"
+    if not counts.inputs or not counts.systems:
+        lacks["input_id and system_id"] = (
+            "levels input and system, and intervals for other systems"
+        )
+        return
+    if counts.systems > 1:
+        yield "input level"
+    if counts.systems >= _LEAST:
+        yield "system level"
+    if counts.systems < LEAST_SYSTEMS:
+        more = LEAST_SYSTEMS - counts.systems
+        lacks[counted_noun(more, "more system", "more systems")] = (
+            f"an interval at system level ({LEAST_SYSTEMS} at least)"
+        )
+
+
+# -- how many labels would tell what
+
+
+def least_told(n: int) -> float:
+    """The smallest true tau of a judge that n rated rows tell from chance, four times
+    in five at .05, where rows are independent.
+
+    Example:
+    >>> round(least_told(100), 2)
+    0.19
+    """
+    variance = 2 * (2 * n + 5) / (9 * n * (n - 1))
+    return float(min(1.0, _REACH * np.sqrt(variance)))
+
+
+def _tells(
+    data: Rows, ratings: np.ndarray, scores: Sequence[str], counts: _Counts
+) -> Iterator[str]:
+    """How many labels would tell what, a line each."""
+    if counts.both < _LEAST or not scores:
+        numbers = [n for n in _PLANS if n > counts.rated]
+        if counts.rated >= _LEAST:
+            numbers = [counts.rated, *numbers]
+        told = [f"{n} a tau of {least_told(n):.2f}" for n in numbers[:3]]
+        yield (
+            f"rated rows tell a judge from chance: {', '.join(told)} "
+            "(four times in five, rows independent)"
+        )
+        return
+    rated = replace(data, frame=data.frame.assign(**{RATING: ratings}))
+    for score in scores[:2]:
+        yield from _tells_from_chance(rated, score)
+    yield from _tells_means(rated, scores[0], ratings)
+
+
+def _tells_from_chance(data: Rows, score: str) -> Iterator[str]:
+    """Whether a score is told from chance, and about how many rows would tell."""
+    from judgecard import rated_files
+
+    settings = rated_files.Settings(
+        coefs=("kendall-b",), compare=False, baselines=False
+    )
+    table = rated_files.correlate(data, [score], settings).correlations
+    for row in table.head(3).to_dict("records"):
+        group = f"{row['group']}, " if row.get("group") else ""
+        name = f"{group}{score.removeprefix(OTHER)}"
+        value, low, high = (row[part] for part in ("value", "ci_low", "ci_high"))
+        if np.isnan(low):
+            yield f"{name}: no interval ({row.get('reason', '')})"
+            continue
+        words = f"{name}: tau-b {value:.2f} [{low:.2f}, {high:.2f}]"
+        if low > 0 or high < 0:
+            yield f"{words}, told from chance by these {row['n']:,} rows"
+            continue
+        end = low if value > 0 else -high
+        more = "no order at all"
+        if value:
+            needed = verdict.needed_to_tell(row["n"], abs(value), end)
+            more = f"about {needed:,} rated rows would tell"
+        if value and "system_id" in data.frame:
+            more = f"{more}, with as many times more systems and inputs"
+        yield f"{words}, not told from chance by {row['n']:,} rows; {more}"
+
+
+def _tells_means(data: Rows, score: str, ratings: np.ndarray) -> Iterator[str]:
+    """How many labels a system's mean needs."""
+    from judgecard import labelled_files
+
+    width = (np.nanmax(ratings) - np.nanmin(ratings)) / _TENTH
+    if not width > 0:
+        return
+    for group in labelled_files.labelled(data, score, [RATING], topic=""):
+        try:
+            plan = group.estimates().labels_needed(width)
+        except ValueError as error:
+            yield f"means: {error}"
+            return
+        labels = plan.reason or f"{plan.labels:,.0f} rated inputs"
+        title = f"{group.label}, " if group.label else ""
+        yield (
+            f"{title}a system's mean within {width / 2:.2g} either way: {labels} "
+            f"({plan.alone:,.0f} without the judge)"
+        )
+        return
+
+
+# -- the next command
+
+
+def _next(
+    rows: Parts,
+    proposal: Proposal,
+    asked: Asked,
+    counts: _Counts,
+    ratings: np.ndarray,
+) -> list[str]:
+    """The next command, word by word."""
+    if proposal.scores and counts.both >= _LEAST:
+        words = ["nlgeval", "meta", asked.path]
+        for name in proposal.scores:
+            words += ["--score", name]
+        if counts.inputs and counts.systems >= LEAST_SYSTEMS:
+            words += ["--level", "dataset", "--level", "system"]
+        return words
+    if counts.rated >= _LEAST and "output" in rows.theirs:
+        ends = asked.said.human_scale or (np.nanmin(ratings), np.nanmax(ratings))
+        low, high = (f"{end:g}" for end in ends)
+        if not ends[0] < ends[1]:
+            return ["nlgeval", "doctor", asked.path, "--human", "COLUMN"]
+        words = ["nlgeval", "card", "-e", "prompted"]
+        words += ["-s", f"prompt={_prompt(rows, low, high)}"]
+        if (low, high) != ("1", "5"):
+            words += ["-s", f"low={low}", "-s", f"high={high}"]
+        return [*words, "-i", asked.path, *SERVER]
+    if not counts.rated:
+        number = min(_PLANS[1], counts.rows)
+        return ["nlgeval", "label", asked.path, "-o", "labels.csv", "--n", str(number)]
+    return ["nlgeval", "doctor", asked.path, "--map", "output=COLUMN"]
+
+
+def _prompt(rows: Parts, low: str, high: str) -> str:
+    """A plain prompt with what the rows have."""
+    parts = []
+    for ours, title in (
+        ("instruction", "Question"),
+        ("source", "Source"),
+        ("reference", "Good answer"),
+    ):
+        if ours in rows.theirs:
+            parts.append(f"{title}: {{{ours}}}")
+    of_aspect = " by its {aspect}" if "aspect" in rows.theirs else ""
+    ask = f"Rate the answer{of_aspect} from {low} to {high}."
+    return "  ".join([ask, *parts, "Answer: {output}", "Rating:"])
+
+
+# -- pairs
+
+
+def _of_pairs(
+    rows: Parts, contents: Sequence[Content], proposal: Proposal, asked: Asked
+) -> Report:
+    """The report of rows that are pairs of outputs."""
+    verdicts = list(proposal.verdicts)
+    people = asked.human
+    if not people and len(verdicts) > len(proposal.scores):
+        people = verdicts[0]
+    elif not people and "preference" in rows.theirs:
+        people = "preference"
+    judges = [name for name in proposal.scores if name != people]
+    uses = dict.fromkeys(judges, "a judge's verdict?") | {people: "what people prefer"}
+    table = pd.DataFrame(
+        {
+            "column": [column.name for column in contents],
+            "holds": [column.words for column in contents],
+            "taken for": [uses.get(column.name, "") for column in contents],
+        }
+    )
+    made = Report(len(rows), table, [f"{len(rows):,} pairs of outputs"])
+    if not people:
+        made.lacks["what people prefer (1, 2, 0 or A, B, tie)"] = "meta --pairs"
+    if not judges:
+        made.lacks["a judge's verdicts"] = "meta --pairs"
+    texts = {"output_1", "output_2"} <= {*rows.theirs}
+    command = ["nlgeval", "doctor", asked.path, "--human", "COLUMN"]
+    if people and judges:
+        made.can["meta --pairs"] = (
+            "accuracy, consistency of both orders where both are there, position bias"
+        )
+        command = ["nlgeval", "meta", "--pairs", asked.path]
+        for name in judges:
+            command += ["--score", name]
+        command += ["--human", people]
+    elif texts and people:
+        made.can["score -e preference"] = "verdicts of a judge that you ask"
+        prompt = "prompt=Which is better, A or B?  A: {output_1}  B: {output_2}"
+        command = ["nlgeval", "score", "-e", "preference", "-s", prompt, "-i"]
+        command += [asked.path, "-o", "verdicts.csv", *SERVER]
+    return replace(made, command=command)
+
+
+def shown(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """The columns that a screen has room for, and the names of the others."""
+    others = ", ".join(table["column"].iloc[_SHOWN:])
+    return table.head(_SHOWN), others
+
+
+def trouble(error: InputError, path: str) -> list[str]:
+    """The next command where a file cannot be read; none where it must be mended."""
+    lists: dict[str, Any] = getattr(error, "lists", {})
+    if lists:
+        longest = max(lists, key=lambda name: lists[name])
+        return ["nlgeval", "doctor", path, "--from", longest]
+    if "--no-quotes reads" in str(error):
+        return ["nlgeval", "doctor", path, "--no-quotes"]
+    if str(error).endswith(("is empty", "no rows")):
+        return ["nlgeval", "init", "my-evaluation"]
+    return []
