@@ -45,7 +45,8 @@ class Report:
     can: statistic -> with which command, and on what.
     lacks: what is missing -> for what.
     tells: how many labels would tell what.
-    command: the next one, word by word, without the options that say how it is read.
+    command: the next one, word by word, without the options that say how it is read;
+    none where a person must mend the file first.
     mapping, values: those options, as far as nobody said them.
     """
 
@@ -85,16 +86,14 @@ def report(read: Reader, asked: Asked) -> Report:
     Raises: InputError for a file that cannot be read.
     """
     rows = read([], [])
-    # as it is written: no cell has to be a number yet
-    frame = pd.concat(list(rows.frames([*rows.columns]))).head(len(rows))
-    contents = []
-    for name in rows.columns:
-        contents.append(file_contents.content(name, frame[name].tolist()))
+    frame, contents = file_contents.of_columns(rows)
     proposal = _as_asked(file_contents.proposed(rows, frame, contents), asked, rows)
     if proposal.verdicts or file_contents.is_of_pairs(rows.columns):
         return _of_pairs(rows, contents, proposal, asked)
     mapping = [f"{ours}={name}" for ours, name in proposal.mapping.items()]
-    mapping += _raters_said(proposal, asked)
+    if asked.human:
+        mapping.append(f"{RATING}={asked.human}")
+    mapping += file_contents.raters_said(proposal)
     used = {*proposal.scores, *proposal.raters, *proposal.criteria}
     used |= {*proposal.mapping.values(), *rows.plan.sources.get(RATING, ())}
     values = {column.values for column in contents if column.name in used}
@@ -120,18 +119,6 @@ def _as_asked(proposal: Proposal, asked: Asked, rows: Parts) -> Proposal:
     return replace(
         proposal, scores=scores, raters=raters, criteria=criteria, mapping=mapping
     )
-
-
-def _raters_said(proposal: Proposal, asked: Asked) -> list[str]:
-    """What says who rated: texts of `--map`."""
-    if asked.human:
-        return [f"{RATING}={asked.human}"]
-    if proposal.criteria:
-        return [f"{RATING}={proposal.criteria[0]}"]
-    if len(proposal.raters) == 1:
-        return [f"{RATING}={proposal.raters[0]}"]
-    numbered = enumerate(proposal.raters, start=1)
-    return [f"rater_{number}={name}" for number, name in numbered]
 
 
 def _table(
@@ -178,8 +165,7 @@ def _measured(made: Report, rows: Parts, proposal: Proposal, asked: Asked) -> Re
         data, notes = rated_rows.prepared(rows.whole(), scores, humans, asked.said)
     except InputError as error:
         lacks = {str(error): "every statistic"}
-        command = ["nlgeval", "doctor", asked.path]
-        return replace(made, lacks=lacks, command=command)
+        return replace(made, lacks=lacks, command=trouble(error, asked.path))
     ratings = _ratings(data, humans)
     counts = _Counts.of(data, ratings, scores)
     made.facts.extend(_facts(data, ratings, counts, notes))
@@ -422,16 +408,20 @@ def _next(
         ends = asked.said.human_scale or (np.nanmin(ratings), np.nanmax(ratings))
         low, high = (f"{end:g}" for end in ends)
         if not ends[0] < ends[1]:
-            return ["nlgeval", "doctor", asked.path, "--human", "COLUMN"]
+            return []
         words = ["nlgeval", "card", "-e", "prompted"]
         words += ["-s", f"prompt={_prompt(rows, low, high)}"]
         if (low, high) != ("1", "5"):
             words += ["-s", f"low={low}", "-s", f"high={high}"]
         return [*words, "-i", asked.path, *SERVER]
+    if "--from mqm" in " ".join(rows.remarks):
+        return ["nlgeval", "doctor", asked.path, "--from", "mqm"]
+    if "output" not in rows.theirs:
+        return []
     if not counts.rated:
         number = min(_PLANS[1], counts.rows)
         return ["nlgeval", "label", asked.path, "-o", "labels.csv", "--n", str(number)]
-    return ["nlgeval", "doctor", asked.path, "--map", "output=COLUMN"]
+    return []
 
 
 def _prompt(rows: Parts, low: str, high: str) -> str:
@@ -477,7 +467,7 @@ def _of_pairs(
     if not judges:
         made.lacks["a judge's verdicts"] = "meta --pairs"
     texts = {"output_1", "output_2"} <= {*rows.theirs}
-    command = ["nlgeval", "doctor", asked.path, "--human", "COLUMN"]
+    command = []
     if people and judges:
         made.can["meta --pairs"] = (
             "accuracy, consistency of both orders where both are there, position bias"
@@ -508,6 +498,9 @@ def trouble(error: InputError, path: str) -> list[str]:
         return ["nlgeval", "doctor", path, "--from", longest]
     if "--no-quotes reads" in str(error):
         return ["nlgeval", "doctor", path, "--no-quotes"]
+    _, option, column = str(error).partition("(--without ")
+    if option:
+        return ["nlgeval", "doctor", path, "--without", column.strip(")'")]
     if str(error).endswith(("is empty", "no rows")):
         return ["nlgeval", "init", "my-evaluation"]
     return []

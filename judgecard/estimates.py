@@ -215,6 +215,7 @@ def estimate(
     names: Sequence[Any] | None = None,
     confidence: float = 0.95,
     input_groups: Any = None,
+    chances: Any = None,
 ) -> Estimates:
     """What is each system's mean rating, and which systems differ, when people rated
     some outputs and a judge scored all?
@@ -232,8 +233,11 @@ def estimate(
     confidence: of the intervals, in (0, 1).
     input_groups: a label an input (its topic): groups are the units then, and it holds
     for other topics like these.
+    chances: by which each output was drawn to be rated, of the shape of the scores, in
+    (0, 1]; None where all are alike. A label counts for 1 / chance outputs (Hajek's
+    estimator); that strata make an interval narrower is not taken into account.
     Raises: ValueError for bad arrays, names or groups that do not match, no rating at
-    all, and a confidence outside (0, 1).
+    all, a label without a chance, and a confidence outside (0, 1).
     Source: Angelopoulos, Duchi and Zrnic 2023 (PPI++), equations 3 and 6; the same as
     the regression estimator of double sampling (Cochran 1977, section 12.6).
     """
@@ -246,7 +250,12 @@ def estimate(
     if not labelled.any():
         raise ValueError("human: no output has both a rating and a score")
     codes = groups.encode_groups(x.shape, None, input_groups).get("inputs")
-    systems = _of_systems(x, np.where(labelled, y, np.nan), codes)
+    weights = np.ones(x.shape)
+    if chances is not None:
+        weights = 1 / np.atleast_2d(np.asarray(chances, dtype=float))
+        if not (weights[labelled] >= 1).all():
+            raise ValueError("chances: each label needs one in (0, 1]")
+    systems = _of_systems(x, np.where(labelled, y, np.nan), codes, weights)
     counts = {
         "n": int(labelled.sum()),
         "n_without_score": int((~np.isnan(y) & np.isnan(x)).sum()),
@@ -354,16 +363,19 @@ class _Contrasts(NamedTuple):
         return _Contrasts._make([*differences, *counts, grouped])
 
 
-def _of_systems(x: Floats, y: Floats, codes: Ints | None) -> _Contrasts:
+def _of_systems(
+    x: Floats, y: Floats, codes: Ints | None, weights: Floats
+) -> _Contrasts:
     """The means of systems, and what their errors are made of.
 
     x: scores, `[system, input]`. y: ratings of outputs that have a score.
     codes: the group of each input; None where inputs are the units.
+    weights: how many outputs each label counts for, of the shape of the scores.
     """
     labelled = ~np.isnan(y)
     x_labelled = np.where(labelled, x, np.nan)
-    ratings, rating_parts = _mean_and_parts(y, codes)
-    of_labelled, labelled_parts = _mean_and_parts(x_labelled, codes)
+    ratings, rating_parts = _mean_and_parts(y, codes, weights)
+    of_labelled, labelled_parts = _mean_and_parts(x_labelled, codes, weights)
     scores, score_parts = _mean_and_parts(x, codes)
     units = labelled
     if codes is not None:
@@ -390,42 +402,53 @@ def _by_group(values: Any, codes: Ints) -> Floats:
     return values.astype(float) @ member.astype(float)
 
 
-def _mean_and_parts(values: Floats, codes: Ints | None = None) -> tuple[Floats, Floats]:
+def _mean_and_parts(
+    values: Floats, codes: Ints | None = None, weights: Floats | None = None
+) -> tuple[Floats, Floats]:
     """The mean of each row and what each value contributes to its error: the squares
     add up to the squared standard error. NaN, and 0, for a row of fewer than 2.
 
     values: `[row, input]`, NaN missing.
     codes: the group of each input, which contributes as a whole then.
+    weights: of the values, of their shape; None for the same.
     Returns: means (rows,); contributions `[row, input]`, or `[row, group]`.
     """
-    if codes is not None:
-        return _mean_and_parts_of_groups(values, codes)
     present = ~np.isnan(values)
+    counted = present.astype(float)
+    if weights is not None:
+        counted = np.where(present, weights, 0.0)
+    if codes is not None:
+        return _mean_and_parts_of_groups(values, codes, counted)
     n = present.sum(axis=1, keepdims=True)
+    size = counted.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        total = np.where(present, values, 0).sum(axis=1, keepdims=True)
-        means = total / n
+        total = np.where(present, counted * values, 0).sum(axis=1, keepdims=True)
+        means = total / size
         # s^2 / n = sum of (value - mean)^2 / (n (n - 1)).
-        gaps = np.where(present, values - means, 0)
-        parts = gaps / np.sqrt(n * (n - 1.0))
+        gaps = np.where(present, counted * (values - means), 0)
+        parts = gaps / np.sqrt(n * (n - 1.0)) * (n / size)
     means = np.where(n >= 2, means, np.nan)
     return means[:, 0], np.where(n >= 2, parts, 0)
 
 
-def _mean_and_parts_of_groups(values: Floats, codes: Ints) -> tuple[Floats, Floats]:
+def _mean_and_parts_of_groups(
+    values: Floats, codes: Ints, counted: Floats
+) -> tuple[Floats, Floats]:
     """The same with groups as the units, of any sizes.
+
+    counted: the values' weights, 0 where one is missing.
 
     Source: the ratio estimator of cluster sampling (Cochran 1977, section 9A.2).
     """
     present = ~np.isnan(values)
-    n = present.sum(axis=1, keepdims=True)
+    n = counted.sum(axis=1, keepdims=True)
     # How many groups have a value.
     has_values = _by_group(present, codes) > 0
     filled = has_values.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        total = np.where(present, values, 0).sum(axis=1, keepdims=True)
+        total = np.where(present, counted * values, 0).sum(axis=1, keepdims=True)
         means = total / n
-        gaps = np.where(present, values - means, 0) / n
+        gaps = np.where(present, counted * (values - means), 0) / n
         correction = np.sqrt(filled / (filled - 1.0))
         parts = _by_group(gaps, codes) * correction
     enough = filled >= 2

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -66,7 +66,16 @@ _STEPS = (
 )
 _SHARE = re.compile(r"\d+(?:\.\d+)?(/\d+|%)")
 _LEADING = re.compile(r"\d+(\s*[-:.)]\s*)[^\W\d].*")  # as in "5 - Strongly agree"
-_PAIRED = ("model_1", "model_2", "output_1", "output_2", "system_1", "system_2", "model_a", "model_b")
+_PAIRED = (
+    "model_1",
+    "model_2",
+    "output_1",
+    "output_2",
+    "system_1",
+    "system_2",
+    "model_a",
+    "model_b",
+)
 
 
 @dataclass(frozen=True)
@@ -131,18 +140,14 @@ def content(name: str, values: Sequence[Any]) -> Content:
     texts = [str(value).strip() for value in present]
     different = set(texts)
     lengths = [len(text) for text in texts]
-    is_label = (
-        len(different) <= _MOST_LABELS
-        and len(texts) >= _REPEATS * len(different)
-        and max(lengths) <= _LABEL_LENGTH
-    )
-    if is_label:
+    is_short = len(different) <= _MOST_LABELS and max(lengths) <= _LABEL_LENGTH
+    stand_for = _stand_for(different) if is_short else ""
+    if stand_for or (is_short and len(texts) >= _REPEATS * len(different)):
         listed = ", ".join(sorted(different)[:4])
         more = ", ..." if len(different) > 4 else ""
         described = f"{len(different)} words: {listed}{more}{gaps}"
-        values = _stand_for(different)
-        kind_of_label: Kind = "rating" if values else "label"
-        return Content(name, kind_of_label, described, values=values)
+        kind_of_label: Kind = "rating" if stand_for else "label"
+        return Content(name, kind_of_label, described, values=stand_for)
     words = np.median([len(text.split()) for text in texts])
     kind: Kind = "name"
     if words >= _TEXT_WORDS or np.median(lengths) > _TEXT_LENGTH:
@@ -223,9 +228,61 @@ def _of_numbers(
     return Content(name, kind, words, tuple(slips), varies=len(values) > 1)
 
 
+def of_columns(rows: Parts) -> tuple[pd.DataFrame, list[Content]]:
+    """A file's rows as they are written, no cell checked, and what each column holds."""
+    frame = pd.concat(list(rows.frames([*rows.columns]))).head(len(rows))
+    contents = []
+    for name in rows.columns:
+        contents.append(content(name, frame[name].tolist()))
+    return frame, contents
+
+
+def words_for(rows: Parts, needs: Collection[str]) -> tuple[list[str], list[str]]:
+    """What `--map` and `--values` would say for what a file's names do not tell.
+
+    needs: of "output" and "human", what is needed.
+    Returns: none of either where the file has all that is needed, or rows of pairs.
+    """
+    rated = [name for name in rows.theirs if name in (RATING, RATER)]
+    rated += [name for name in rows.theirs if name.startswith("rater_")]
+    lacking = {"output"} - {*rows.theirs} | ({"human"} if not rated else set())
+    if not lacking & {*needs} or is_of_pairs(rows.columns):
+        return [], []
+    frame, contents = of_columns(rows)
+    proposal = proposed(rows, frame, contents)
+    if "human" not in needs:
+        proposal = replace(proposal, raters=(), criteria=())
+    mapping = [f"{ours}={name}" for ours, name in proposal.mapping.items()]
+    mapping += raters_said(proposal)
+    used = {*proposal.raters, *proposal.criteria, *proposal.mapping.values()}
+    values = {column.values for column in contents if column.name in used}
+    return mapping, sorted(values - {""})
+
+
+def raters_said(proposal: Proposal) -> list[str]:
+    """What says who rated: texts of `--map`. Of several criteria the first is taken."""
+    if proposal.criteria:
+        return [f"{RATING}={proposal.criteria[0]}"]
+    if len(proposal.raters) == 1:
+        return [f"{RATING}={proposal.raters[0]}"]
+    numbered = enumerate(proposal.raters, start=1)
+    return [f"rater_{number}={name}" for number, name in numbered]
+
+
 def is_of_pairs(columns: Sequence[str]) -> bool:
     """Whether names of columns say that a row is a pair of outputs."""
     return len({*columns} & {*_PAIRED}) > 1 or "preference" in columns
+
+
+def _has_verdicts(
+    rows: Parts, frame: pd.DataFrame, by_name: Mapping[str, Content]
+) -> bool:
+    """Whether what people say are words for verdicts on pairs."""
+    for name in rows.plan.sources.get(RATING, ()):
+        is_number = by_name[name].kind in ("rating", "number", "empty")
+        if not is_number and are_verdicts(frame[name].tolist()):
+            return True
+    return False
 
 
 def are_verdicts(values: Sequence[Any]) -> bool:
@@ -249,7 +306,7 @@ def proposed(rows: Parts, frame: pd.DataFrame, contents: Sequence[Content]) -> P
         if known(ours):
             taken.update(names)
     free = [name for name in rows.columns if name not in taken]
-    if is_of_pairs(rows.columns):
+    if is_of_pairs(rows.columns) or _has_verdicts(rows, frame, by_name):
         return _of_pairs(rows, frame)
     why: dict[str, str] = {}
     mapping = _texts(rows, by_name, free, why)
@@ -343,6 +400,8 @@ def _places(
     texts += rows.plan.sources.get("instruction", ())
     inputs = rows.plan.sources.get("input_id") or [*short, *filter(None, texts)]
     systems = rows.plan.sources.get("system_id") or short
+    # there are fewer systems than inputs, as a rule
+    systems = sorted(systems, key=lambda name: frame[name].nunique())
     for system in systems:
         for place in inputs:
             if place == system or not _crossed(frame[place], frame[system]):

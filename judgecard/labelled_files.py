@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from judgecard import rated_columns
+from judgecard import label_sheets, rated_columns
 from judgecard.estimates import Estimates, estimate
 from judgecard.rated_rows import training_column
 from nlgeval_lib import statistics
@@ -46,6 +46,7 @@ class Labelled:
     systems: their names, the rows of both matrices.
     scores, ratings: `X[system, input]`; NaN where an output has none.
     topics: a label an input; None where they have none.
+    chances: by which each output was drawn to be rated; None where they are all alike.
     """
 
     label: str
@@ -53,6 +54,7 @@ class Labelled:
     scores: np.ndarray
     ratings: np.ndarray
     topics: np.ndarray | None = None
+    chances: np.ndarray | None = None
 
     def estimates(self, confidence: float = 0.95) -> Estimates:
         """What `estimate` says of them: mean ratings and differences. confidence:
@@ -64,6 +66,7 @@ class Labelled:
             self.systems,
             confidence,
             self.topics,
+            self.chances,
         )
 
     def pass_rates(self, confidence: float = 0.95) -> statistics.PassRates | None:
@@ -71,8 +74,11 @@ class Labelled:
 
         confidence: of the intervals, in (0, 1).
         Returns: None where another number is among them, where the rated outputs with a
-        score all pass, or where they all fail.
+        score all pass, or where they all fail, and where outputs were drawn with
+        different chances, which it does not take into account.
         """
+        if self.chances is not None:
+            return None
         has_score = ~np.isnan(self.scores)
         has_both = has_score & ~np.isnan(self.ratings)
         rated = self.ratings[has_both]
@@ -103,6 +109,7 @@ def needed(
             raise InputError(data.lacks(column))
     wanted = {score, *humans, *rows.IDS, by or "aspect", rows.RATER, "output"}
     wanted |= {topic or rated_columns.TOPIC, training_column(score)}
+    wanted.add(label_sheets.PROBABILITY)
     return data.only(lambda name: name in wanted)
 
 
@@ -132,6 +139,9 @@ def labelled(
         by = "aspect"
     if by and by not in table.frame:
         raise InputError(f"--by {table.lacks(by)}")
+    chances = None
+    if label_sheets.unequal(table):
+        chances = table.numbers(label_sheets.PROBABILITY)
     labels = rated_columns.group_labels(table.frame, by)
     places = rated_columns.places(table.frame)
     topics = rated_columns.groups(
@@ -151,6 +161,7 @@ def labelled(
             grid.matrix(scores[members]),
             grid.matrix(ratings[members]),
             grid.together.get("input_groups"),
+            None if chances is None else grid.matrix(chances[members]),
         )
 
 

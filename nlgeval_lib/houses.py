@@ -16,6 +16,7 @@ COMMANDS = (
     "judgecard.cli.recordings",
     "nlgeval_lib.cli.score",
     "judgecard.cli.doctor",
+    "judgecard.cli.label",
     "judgecard.cli.meta",
     "judgecard.cli.card",
     "judgecard.cli.estimate",

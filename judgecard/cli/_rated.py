@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from nlgeval_lib.cli._options import Reading, Several, by_comma, note, option
+from judgecard.cli._proposing import Proposing
+from nlgeval_lib.cli._options import Several, by_comma, note, option
 
 if TYPE_CHECKING:
     from nlgeval_lib.scoring.rows import Parts, Rows
 
 
-class Rated(Reading):
+class Rated(Proposing):
     """How rows with scores and ratings are read."""
 
     scale: Annotated[
@@ -28,6 +29,22 @@ class Rated(Reading):
     input_format: Annotated[
         str, option(help="The file's format, where its name does not say.")
     ] = ""
+
+    sheet: Annotated[
+        Several,
+        option(help="A filled sheet of `nlgeval label`, one a rater (repeatable)."),
+    ] = None
+
+    def chosen(self, path: str, *arguments: Any, **more: Any) -> Parts:
+        """The rows of a file as `Reading.chosen` reads them, with the answers of the
+        sheets.
+        """
+        rows = super().chosen(path, *arguments, **more)
+        if not self.sheet:
+            return rows
+        from judgecard import label_sheets
+
+        return label_sheets.joined(rows, self.sheet)
 
     def rated(
         self,

@@ -233,8 +233,17 @@ def _of_scores(options: Judging) -> Card:
 
 def _own_rows(options: Judging) -> Rows:
     """The rated rows of a file of one's own."""
-    rows = options.read(options.input, format=options.input_format)
-    return options.rated(rows, [], ["human"])
+    from judgecard import label_sheets
+
+    rows = options.proposed(
+        options.input, ["output", "human"], format=options.input_format
+    )
+    data = options.rated(rows, [], ["human"])
+    note(label_sheets.unequal(data))
+    if options.sheet:
+        # who drew rows to be rated wants the judge to be asked about no other
+        data = data.take(data.frame["human"].notna().to_numpy())
+    return data
 
 
 def _asked(options: Judging) -> Card | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from judgecard.cli._rated import Rated, scale_of
-from nlgeval_lib.cli._options import Several, command, echo, option
+from nlgeval_lib.cli._options import Reading, Several, command, echo, option
 
 if TYPE_CHECKING:
     from judgecard.doctor import Report
@@ -29,6 +29,8 @@ _FLAGS = {
     "scale": "--scale",
     "human_scale": "--human-scale",
     "reverse": "--reverse",
+    "sheet": "--sheet",
+    "input_format": "--input-format",
 }
 _WRONG = 2
 
@@ -109,21 +111,32 @@ def _show(report: Report, options: Doctor) -> None:
     ):
         for number, line in enumerate(lines):
             typer.echo(f"{title if number == 0 else '':10}{line}")
-    _next(_with(options, report.mapping, report.values), report.command)
+    if report.command:
+        _next(_with(options, report.mapping, report.values), report.command)
+    else:
+        typer.echo("\nno command serves before what is missing is there")
 
 
 def _next(options: Doctor, words: Sequence[str]) -> None:
     """Print the next command, with the options that say how the file is read."""
+    flags = said_of_reading(options, words)
+    typer.echo(f"\nnext      {shlex.join([*words, *flags])}")
+    if "--dry-run" in words:
+        typer.echo("(then with your server's address and model, without --dry-run)")
+
+
+def said_of_reading(options: Reading, words: Sequence[str]) -> list[str]:
+    """The options that say how a file is read, as words of a command.
+
+    words: of the command already; what it says itself is not said twice.
+    """
     flags: list[str] = []
     for name, flag in _FLAGS.items():
-        value = getattr(options, name)
-        # what the command says itself is not said twice
+        value = getattr(options, name, "")
         if flag in words or not value or (name, value) == ("decimal", "."):
             continue
         for text in [value] if isinstance(value, str) else value:
             flags += [flag, text]
-    if options.no_quotes:
+    if options.no_quotes and "--no-quotes" not in words:
         flags.append("--no-quotes")
-    typer.echo(f"\nnext      {shlex.join([*words, *flags])}")
-    if "--dry-run" in words:
-        typer.echo("(then with your server's address and model, without --dry-run)")
+    return flags

@@ -222,8 +222,13 @@ def _rows(options: Meta, ours: str) -> Parts:
     if "*" in options.human and options.raters:
         mapping.append(f"{options.raters}*={options.human}")
     named = options.score or ()
-    rows = options.read(
-        options.file, format=options.input_format, named=named, mapping=mapping
+    needs = [] if options.human or options.pairs else ["human"]
+    rows = options.proposed(
+        options.file,
+        needs,
+        format=options.input_format,
+        named=named,
+        mapping=mapping,
     )
     if ours != "human" or options.human:
         return rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -188,3 +189,49 @@ def test_a_pair_of_cards_without_scores_is_refused() -> None:
 
     with pytest.raises(InputError, match="share no set"):
         compared(Card({}), Card({}))
+
+
+class Terminal(io.StringIO):
+    """What a person types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def plain_command(server: LoopbackServer, *more: str) -> list[str]:
+    """`command` without a word on the columns."""
+    words = command(server, *more)
+    start = words.index("--map")
+    return words[:start] + words[words.index("--engine") :]
+
+
+def test_own_columns_need_one_command(own: Path, server: LoopbackServer) -> None:
+    assert run(*command(server, "-o", "said")) == 0
+    assert run(*plain_command(server, "-o", "proposed")) == 0
+    said = json.loads(Path("said/card.json").read_text())
+    proposed = json.loads(Path("proposed/card.json").read_text())
+    numbers = [made["sets"]["mine"]["aspects"] for made in (said, proposed)]
+    assert numbers[0] == numbers[1]
+    [plan] = proposed["columns"].values()
+    assert {"rater_2=ben", "system_id=bot"} <= {*plan["proposed"]}
+    [plan] = said["columns"].values()
+    assert "proposed" not in plan
+
+
+@pytest.mark.parametrize(
+    ("answers", "code", "raters"),
+    [("\n", 0, 3), ("rater_3=\n\n", 0, 2), ("no\n", 2, 0)],
+)
+def test_the_plan_of_columns_can_be_answered(
+    answers: str,
+    code: int,
+    raters: int,
+    own: Path,
+    server: LoopbackServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal(answers))
+    assert run(*plain_command(server)) == code
+    if raters:
+        part = json.loads(Path("card/card.json").read_text())["sets"]["mine"]
+        assert part["aspects"]["overall"]["raters"]["number"] == raters

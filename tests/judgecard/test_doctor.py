@@ -49,15 +49,12 @@ def test_the_next_command_runs_as_printed(case, here, monkeypatch, capsys):
     while "\nnext " in got.out:
         words = next_command(got.out)
         assert steps < 3 or words[0] != "doctor", got.out
-        if "COLUMN" in got.out.splitlines()[-1]:
-            return
         got = call(monkeypatch, capsys, *words)
         steps += 1
     if steps:
         assert got.code == 0, (words, got.err)
     else:
-        assert got.code == 2
-        assert "cannot be used" in got.out
+        assert "cannot be used" in got.out or "no command serves" in got.out
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,257 @@
+"""A sheet of rows that people are to rate, drawn at random, and its answers.
+
+`sheet` draws rows and gives what a rater is shown: texts in random order, no system, no
+score, no other rating. `joined` puts the answers beside the rows again, each with the
+chance by which its row was drawn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nlgeval_lib.files import replacing
+from nlgeval_lib.scoring.cells import InputError, as_number, inert, is_missing
+from nlgeval_lib.scoring.columns import RATER, RATING, REFERENCES
+from nlgeval_lib.scoring.rows import Parts, Rows, read
+
+ITEM = "item"
+ANSWER = "rating"
+PROBABILITY = "draw_probability"
+_SHOWN = ("instruction", "source", "context", *REFERENCES, "output", "aspect", "rubric")
+_MOST_STRATA = 12  # a column of more numbers is cut into quarters
+_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What is drawn.
+
+    n: rows in all. by: the column whose values are strata, each with as many rows as
+    the others, as far as it has them; "" for rows at random. seed: of the draw.
+
+    The draw of a larger n has all rows of that of a smaller one.
+    """
+
+    n: int
+    by: str = ""
+    seed: int = 0
+
+
+def sheet(rows: Rows, draw: Draw) -> pd.DataFrame:
+    """The rows that people are to rate, in random order.
+
+    Returns: `item`, the texts that the rows have, an empty `rating`, and
+    `draw_probability`, the chance by which the row is in the sheet, in (0, 1].
+
+    Raises: InputError for rows without outputs, and an unknown column of strata.
+    """
+    if "output" not in rows.theirs:
+        raise InputError(f"{rows.name} has no outputs to rate: --map output=COLUMN")
+    present = [not is_missing(text) for text in rows.frame["output"]]
+    population = np.flatnonzero(present)
+    strata = _strata(rows, draw.by)[population]
+    chosen = []
+    chances = []
+    numbers = _allotted(strata, draw.n)
+    for place, (stratum, number) in enumerate(numbers.items()):
+        members = population[strata == stratum]
+        # one order a stratum, of which a larger draw takes more
+        order = np.random.default_rng([draw.seed, place]).permutation(members)
+        chosen += order[:number].tolist()
+        chances += [number / len(members)] * number
+    items = _items(rows)
+    shown = [name for name in _SHOWN if name in rows.frame]
+    table = rows.frame[shown].iloc[chosen].map(_as_text).reset_index(drop=True)
+    table.insert(0, ITEM, [items[place] for place in chosen])
+    table = table.assign(**{ANSWER: "", PROBABILITY: chances})
+    # by its digest, so that a row's place says nothing of its stratum
+    return table.sort_values(ITEM, ignore_index=True)
+
+
+def _strata(rows: Rows, by: str) -> np.ndarray:
+    """The stratum of each row, as a text."""
+    if not by:
+        return np.full(len(rows), "", dtype=object)
+    ours = rows.ours(by)
+    if ours not in rows.frame:
+        raise InputError(f"--by {rows.lacks(by)}")
+    column = rows.frame[ours]
+    if column.nunique() <= _MOST_STRATA:
+        return column.astype(str).to_numpy(dtype=object)
+    try:
+        ranks = pd.Series(rows.numbers(ours)).rank(pct=True)
+    except InputError:
+        return column.astype(str).to_numpy(dtype=object)
+    return np.ceil(4 * ranks).astype(str).to_numpy(dtype=object)
+
+
+def _allotted(strata: np.ndarray, n: int) -> dict[str, int]:
+    """How many rows of each stratum are drawn: the same number, as far as it has them.
+
+    Example:
+    >>> _allotted(np.array(["a", "b", "b", "b"], dtype=object), 3)
+    {'a': 1, 'b': 2}
+    """
+    names, sizes = np.unique(strata.astype(str), return_counts=True)
+    numbers = dict.fromkeys(map(str, names), 0)
+    left = min(n, int(sizes.sum()))
+    while left:
+        for name, size in zip(map(str, names), sizes, strict=True):
+            if left and numbers[name] < size:
+                numbers[name] += 1
+                left -= 1
+    return numbers
+
+
+def _items(rows: Parts) -> list[str]:
+    """A name a row, of its place and its output: it says nothing to a rater, and finds
+    the row again.
+    """
+    items = []
+    for part in rows.only(lambda name: name == "output"):
+        for text in part.frame["output"]:
+            place = len(items)
+            digest = hashlib.sha256(f"{place}\n{text}".encode()).hexdigest()
+            items.append(digest[:_DIGITS])
+    return items
+
+
+def _as_text(cell: Any) -> str:
+    """A cell as a rater reads it."""
+    if isinstance(cell, list | tuple):
+        return "\n".join(map(str, cell))
+    return "" if is_missing(cell) else str(inert(str(cell)))
+
+
+def written(path: str, drawn: pd.DataFrame) -> int:
+    """Write a sheet; what is answered in one that is there stays answered.
+
+    Returns: how many rows are answered.
+    Raises: InputError for answers of rows that are not drawn; OSError.
+    """
+    if Path(path).exists():
+        answers = _answers(path)
+        earlier = dict(zip(answers[ITEM], answers[ANSWER], strict=True))
+        given = {item: text for item, text in earlier.items() if text}
+        unknown = given.keys() - set(drawn[ITEM])
+        if unknown:
+            raise InputError(
+                f"{path} has {len(unknown)} answers of rows that are not drawn now: "
+                "give the file, --by and --seed of its draw and no smaller --n, or "
+                "another --output"
+            )
+        kept = [given.get(item, "") for item in drawn[ITEM]]
+        drawn = drawn.assign(**{ANSWER: kept})
+    with replacing(path, private=True) as partial:
+        drawn.to_csv(partial, index=False, lineterminator="\n")
+    return int((drawn[ANSWER] != "").sum())
+
+
+def _answers(path: str) -> pd.DataFrame:
+    """The items, answers and chances of a sheet.
+
+    Raises: InputError for what is no sheet.
+    """
+    table = read(path).frame
+    lacking = [name for name in (ITEM, ANSWER, PROBABILITY) if name not in table]
+    if lacking:
+        raise InputError(f"{path} is no sheet of nlgeval label: no {lacking[0]!r}")
+    if table[ITEM].duplicated().any():
+        raise InputError(f"{path} has an item twice")
+    texts = []
+    for value in table[ANSWER]:
+        texts.append("" if is_missing(value) else str(value).strip())
+    chances = [as_number(value) for value in table[PROBABILITY]]
+    return table[[ITEM]].assign(**{ANSWER: texts, PROBABILITY: chances})
+
+
+def joined(rows: Parts, paths: Sequence[str]) -> Parts:
+    """The rows with what people answered in sheets: one sheet's answers are `human`;
+    those of several are a rater each, and `human` is their mean.
+
+    Raises: InputError for rows that are rated already, a sheet of other rows, and
+    sheets that were drawn apart.
+    """
+    rated = [name for name in rows.theirs if name in (RATING, RATER)]
+    rated += [name for name in rows.theirs if name.startswith("rater_")]
+    if rated:
+        theirs = rows.theirs[rated[0]]
+        raise InputError(
+            f"{rows.name} has ratings already, and --sheet gives others: "
+            f"--without {theirs!r}"
+        )
+    places = {item: place for place, item in enumerate(_items(rows))}
+    columns: dict[str, list[Any]] = {}
+    chances: list[Any] = [None] * len(rows)
+    drawn: list[set[str]] = []
+    for path in paths:
+        name = f"{ANSWER} in {Path(path).name}"
+        answers = _answers(path)
+        unknown = set(answers[ITEM]) - places.keys()
+        if unknown:
+            raise InputError(
+                f"{path} has {len(unknown)} items that are not in {rows.name}; is it "
+                "the file that they were drawn from, read with the same --map?"
+            )
+        cells: list[Any] = [None] * len(rows)
+        for item, text, chance in answers.to_numpy():
+            cells[places[item]] = text or None
+            chances[places[item]] = max(chance, chances[places[item]] or 0.0)
+        columns[name] = cells
+        drawn.append(set(answers[ITEM]))
+    if any(items - max(drawn, key=len) for items in drawn):
+        raise InputError(
+            f"{', '.join(paths)} were drawn apart; give raters sheets of one --seed"
+        )
+    return _with_columns(rows, columns, chances)
+
+
+def _with_columns(
+    rows: Parts, answers: Mapping[str, list[Any]], chances: list[Any]
+) -> Parts:
+    """The rows with columns of answers, and of the chances of the draw."""
+    added = {**answers, PROBABILITY: chances}
+    read_before = rows.frames
+
+    def frames(wanted: list[str]) -> Iterator[pd.DataFrame]:
+        own = [name for name in wanted if name not in added]
+        start = 0
+        # a column of the file is read even where none is wanted: it has the length
+        for frame in read_before(own or [rows.columns[0]]):
+            more = {}
+            for name in added:
+                if name in wanted:
+                    more[name] = added[name][start : start + len(frame)]
+            start += len(frame)
+            more_frame = pd.DataFrame(more, frame.index, dtype=object)
+            yield pd.concat([frame[own], more_frame], axis=1)[wanted]
+
+    sources: dict[str, Sequence[str]] = {**rows.plan.sources, RATING: [*answers]}
+    if len(answers) > 1:
+        for number, name in enumerate(answers, start=1):
+            sources[f"rater_{number}"] = [name]
+    sources[PROBABILITY] = [PROBABILITY]
+    why = {**dict.fromkeys(sources, "said"), **rows.plan.why}
+    plan = replace(rows.plan, sources=sources, why=why)
+    names = [*rows.columns, *added]
+    return replace(rows, columns=names, frames=frames, plan=plan)
+
+
+def unequal(rows: Rows) -> str:
+    """That rows were drawn with different chances, in words; "" where they were not."""
+    if PROBABILITY not in rows.frame:
+        return ""
+    chances = [chance for chance in rows.frame[PROBABILITY] if not is_missing(chance)]
+    if not chances or max(chances) - min(chances) < 1e-9:
+        return ""
+    return (
+        f"rows were drawn with chances from {min(chances):.3g} to {max(chances):.3g}: "
+        "agreement is that of the rows as drawn; nlgeval estimate takes the chances"
+    )
