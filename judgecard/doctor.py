@@ -228,8 +228,15 @@ class _Counts:
         raters = [name for of_kind in kinds.values() for name in of_kind]
         raters = [name for name in raters if name != RATER]
         labels = len(np.unique(ratings[rated]))
-        counts = int(rated.sum()), int(both.sum())
-        return cls(len(frame), *counts, *names.values(), len(raters), labels)
+        return cls(
+            rows=len(frame),
+            rated=int(rated.sum()),
+            both=int(both.sum()),
+            inputs=names["input_id"],
+            systems=names["system_id"],
+            raters=len(raters),
+            labels=labels,
+        )
 
 
 def _facts(

@@ -301,7 +301,7 @@ def proposed(rows: Parts, frame: pd.DataFrame, contents: Sequence[Content]) -> P
     contents: of each column.
     """
     by_name = {column.name: column for column in contents}
-    taken = set()
+    taken: set[str] = set()
     for ours, names in rows.plan.sources.items():
         if known(ours):
             taken.update(names)

@@ -114,7 +114,7 @@ def _items(rows: Parts) -> list[str]:
     """A name a row, of its place and its output: it says nothing to a rater, and finds
     the row again.
     """
-    items = []
+    items: list[str] = []
     for part in rows.only(lambda name: name == "output"):
         for text in part.frame["output"]:
             place = len(items)

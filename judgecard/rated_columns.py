@@ -115,7 +115,7 @@ def with_mean(data: rows.Parts, prefix: str) -> rows.Parts:
     plan = data.plan
     if not prefix or rows.RATING in data.theirs:
         return data
-    raters = []
+    raters: list[str] = []
     for ours, names in plan.sources.items():
         if plan.why[ours] == "said" and ours.startswith(prefix) and not is_fact(ours):
             raters += names

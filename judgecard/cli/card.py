@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from judgecard.cli._config import CardGroup, Config, said
 from judgecard.cli._rated import Rated, scale_of
 from nlgeval_lib.cli._options import (
     SOME_MISSING,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from judgecard import Card
     from nlgeval_lib.scoring.rows import Rows
 
-group = typer.Typer(rich_markup_mode=None)
+group = typer.Typer(rich_markup_mode=None, cls=CardGroup)
 app.add_typer(group, name="card")
 
 
@@ -60,6 +61,7 @@ class _Itself:
 class Judging(Rated, Planning):
     """The options of `card`."""
 
+    config: Config = ""
     prompt: Annotated[
         str,
         option(help="A prompt in a text file, with {output}, {source}, {aspect}, ..."),
@@ -109,9 +111,9 @@ def card(options: Judging) -> None:
     """Make the card of a judge: how it follows people, beside others, where it fails.
 
     The folder gets card.html (open it), card.md, card.json, scores.csv and figures. The
-    verdict follows from rules that the page lists. What is asked is stored: the same
-    command goes on where it was stopped, and asks nothing twice; --dry-run says what it
-    would take.
+    verdict follows from rules that the page lists; card.toml makes the card again. What
+    is asked is stored: the same command goes on where it was stopped, and asks nothing
+    twice; --dry-run says what it would take.
 
     \b
     Examples:
@@ -121,10 +123,13 @@ def card(options: Judging) -> None:
           --repeat 3 --probes --engine openai --base-url http://host:8000/v1 -m NAME
       nlgeval card --prompt mine.txt --scale 1-10 -i mine.csv --map output=answer \\
           --map 'rater_*=rating_*' --missing-values 99 --engine openai -m NAME
+      nlgeval card card/card.toml
       nlgeval card compare before/card.json after/card.json
       nlgeval card beside card/card.json
       nlgeval card gate card/card.json 'summeval.coherence.kendall.low >= .3'
     """
+    from judgecard import config_files
+
     if Path(options.output).exists() and not Path(options.output).is_dir():
         raise ValueError(f"{options.output} is a file; name a folder for the card")
     made = _made(options)
@@ -135,6 +140,7 @@ def card(options: Judging) -> None:
         made = replace(made, numbers={**made.numbers, "columns": options.plans})
     written = made.write(options.output)
     typer.echo(made.verdict)
+    written.append(config_files.write(options.output, said(options)))
     typer.echo(f"written: {', '.join(path.name for path in written)}")
     typer.echo(f"open {Path(options.output) / 'card.html'}")
     statuses = [part["coverage"]["statuses"] for part in made.numbers["sets"].values()]

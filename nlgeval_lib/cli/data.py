@@ -16,6 +16,7 @@ from nlgeval_lib.cli._options import Several, app, option
 FIRST = {
     "rows.jsonl": "rows.jsonl",
     "rubric.toml": "rubric.toml",
+    "card.toml": "card.toml",
     "README.md": "commands.txt",
 }
 
@@ -30,7 +31,7 @@ def init(
 
     \b
     Examples:
-      nlgeval init trial       trial/ with rows.jsonl, rubric.toml and README.md
+      nlgeval init trial       trial/ with rows.jsonl, card.toml and README.md
     """
     from nlgeval_lib import files
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import shutil
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from loopback import LoopbackServer, QuietHandler
 
-from judgecard import Card
+from judgecard import Card, config_files
 from nlgeval_lib import cli
 
 PROMPT = 'Rate from 1 to 10.\nQuestion: {instruction}\nAnswer: <<{output}>>\n"Score: N"'
@@ -235,3 +238,53 @@ def test_the_plan_of_columns_can_be_answered(
     if raters:
         part = json.loads(Path("card/card.json").read_text())["sets"]["mine"]
         assert part["aspects"]["overall"]["raters"]["number"] == raters
+
+
+def test_a_card_is_made_again_by_one_word(own: Path, server: LoopbackServer) -> None:
+    assert run(*plain_command(server, "--aspect", "overall")) == 0
+    shutil.move("card", "before")
+    assert run("card", "before/card.toml") == 0
+    first, second = (
+        json.loads(Path(folder, "card.json").read_text())
+        for folder in ("before", "card")
+    )
+    aspects = [made["sets"]["mine"]["aspects"] for made in (first, second)]
+    assert aspects[0] == aspects[1]
+    assert first["judge"] == second["judge"]
+    assert run("card", "--config", "before/card.toml", "-o", "other", "-q") == 0
+    assert Path("other", "card.html").exists()
+
+
+def test_a_config_has_no_secret() -> None:
+    said = {"set": ["low=1", "api_key=hush"], "engine_set": ["api_key_env=MINE"]}
+    text = config_files.as_text(said)
+    assert "hush" not in text
+    assert tomllib.loads(text) == {"set": ["low=1"], "engine-set": ["api_key_env=MINE"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("promt = 'mine.txt'", "'prompt'"),
+        ("prompt = ", "no TOML"),
+        ("dry-run = true", "no option of card is called"),
+        ("map = {output = 'answer'}", "needs a text"),
+        ("items = 'many'", "items"),
+    ],
+)
+def test_a_wrong_config_names_what_is_wrong(
+    text: str, words: str, own: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("c.toml").write_text(text)
+    assert run("card", "c.toml") == 2
+    assert words in capsys.readouterr().err
+
+
+def test_the_folder_to_begin_with_has_a_config(
+    own: Path, server: LoopbackServer
+) -> None:
+    assert run("init", "trial") == 0
+    os.chdir("trial")
+    address = f"http://127.0.0.1:{server.port}/v1"
+    words = ["card", "card.toml", "--base-url", address, "--model", "mine"]
+    assert run(*words, "--dry-run") == 0

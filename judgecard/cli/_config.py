@@ -1,0 +1,50 @@
+"""`--config`: the options of `card` from a file, and a file of the options."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, get_type_hints
+
+import typer
+from typer.core import TyperGroup
+
+from nlgeval_lib.cli._options import option
+
+
+class CardGroup(TyperGroup):
+    """`card`, whose first word may be a file of options in place of a subcommand."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0].endswith(".toml"):
+            args = ["--config", *args]
+        return super().parse_args(ctx, args)
+
+
+def _take(context: typer.Context, path: str) -> str:
+    """Take what a file says for the options that the command line does not name."""
+    if path:
+        from judgecard import config_files
+
+        fields = [parameter.name or "" for parameter in context.command.params]
+        context.default_map = config_files.read(path, fields)
+    return path
+
+
+Config = Annotated[
+    str,
+    option(
+        "--config",
+        is_eager=True,
+        callback=_take,
+        help="A card.toml with these options; alone it may stand as the first word.",
+    ),
+]
+
+
+def said(options: Any) -> dict[str, Any]:
+    """The options that are not as they are by default, and where the card lies."""
+    kept = {}
+    for field in get_type_hints(type(options)):
+        value = getattr(options, field)
+        if value and value != getattr(type(options), field, None):
+            kept[field] = value
+    return {**kept, "output": options.output}

@@ -1,0 +1,104 @@
+"""All that a card takes in one file, `card.toml`: written beside each card, read by
+`nlgeval card card.toml`.
+
+Its keys are the options' long names, and a value of a list is one of an option that is
+repeated. What is given on the command line counts more than what the file says.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from nlgeval_lib import files
+from nlgeval_lib.names import meant
+from nlgeval_lib.scoring.cells import InputError
+from nlgeval_lib.scoring.provenance import clean
+
+NAME = "card.toml"
+_NAMES = {"log": "from"}  # fields whose option has another name
+# what says how a run goes, and nothing of the card
+_OF_THE_RUN = ("config", "dry_run", "quiet", "rate", "new_tokens", "tokenizer")
+_LEFT_OUT = clean("any", "secret")
+_HEAD = """\
+# nlgeval card card.toml makes this card again, from the folder where it was made;
+# an option on the command line counts more. What was asked is stored and not paid twice.
+"""
+
+
+def key_of(field: str) -> str:
+    """How the file calls an option.
+
+    Example:
+    >>> key_of("base_url"), key_of("log")
+    ('base-url', 'from')
+    """
+    return _NAMES.get(field, field.replace("_", "-"))
+
+
+def as_text(said: Mapping[str, Any]) -> str:
+    """The file that says these options.
+
+    said: field -> value: a text, a number, a truth value, or a list of texts. Keys and
+        passwords among settings are left out.
+    """
+    lines = [_HEAD]
+    for field, value in said.items():
+        if field in _OF_THE_RUN:
+            continue
+        if isinstance(value, list | tuple):
+            kept = [text for text in value if not _is_secret(text)]
+            if len(kept) < len(value):
+                lines.append(f"# a secret of {key_of(field)} is not written")
+            value = kept
+        # texts, numbers and lists of them are written in TOML as in JSON
+        lines.append(f"{key_of(field)} = {json.dumps(value, ensure_ascii=False)}")
+    return "\n".join(lines) + "\n"
+
+
+def _is_secret(text: str) -> bool:
+    """Whether a setting is one that is never written; the name of a variable is none.
+
+    Example:
+    >>> _is_secret("api_key=sk-1"), _is_secret("api_key_env=MINE"), _is_secret("low=1")
+    (True, False, False)
+    """
+    name, _, value = text.partition("=")
+    is_variable = name.endswith("_env")
+    return bool(value) and not is_variable and clean(value, name) == _LEFT_OUT
+
+
+def read(path: str, fields: Collection[str]) -> dict[str, Any]:
+    """The options that a file says, by their fields.
+
+    fields: that a card has.
+
+    Raises: InputError for what is no such file, an unknown option, and a value of a
+    kind that no option has; OSError.
+    """
+    try:
+        said = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is no TOML: {error}") from None
+    by_key = {key_of(field): field for field in fields if field not in _OF_THE_RUN}
+    options = {}
+    for key, value in said.items():
+        if key not in by_key:
+            raise InputError(
+                f"{path}: no option of card is called {key!r}{meant(key, by_key, '.')}"
+            )
+        values = value if isinstance(value, list) else [value]
+        if not all(isinstance(part, str | int | float) for part in values):
+            raise InputError(f"{path}: {key} needs a text, a number or a list of texts")
+        options[by_key[key]] = value
+    return options
+
+
+def write(folder: str | Path, said: Mapping[str, Any]) -> Path:
+    """Write the file into the folder of a card. Raises: OSError."""
+    path = Path(folder, NAME)
+    files.write_text(path, as_text(said))
+    return path
