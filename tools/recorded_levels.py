@@ -1,99 +1,319 @@
-"""Do intervals at system level hold the truth, with judges that people recorded?
+"""Do the default intervals and tests hold with judges that people recorded?
 
-python -m tools.recorded_levels [--worlds 100]
+python -m tools.recorded_levels [--worlds 60] [--only SET ...] [--cores 1]
 
 Systems and inputs of a rated set are drawn with the scores that a recorded judge gave
-them; truth is the coefficient of the whole set. Prints, for Pearson at system level,
-the share of worlds whose interval holds it, and the median width. Needs the data; takes
-minutes, and writes nothing.
+them; truth is the coefficient of the whole set. A test meets a true null: a second
+judge, by its recorded scores, that is mixed with ratings or noise until it has the
+first one's coefficient. Writes `data/simulated/recorded_worlds.csv`, cell by cell;
+cells that are there are not made again. Needs the data, and takes about 20 minutes of
+one core.
 """
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import concurrent.futures
+import functools
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from judgecard import judged
-from nlgeval_lib import files, statistics
+from judgecard import judged, recorded_judges
+from nlgeval_lib import datasets, files, parsers, statistics
 
-INTERVALS = ("fisher", "wide-both", "jack-both")
-# a card of data/cards/cards.csv, and the aspect, "" for the only one
-JUDGES = (
-    ("summeval-gpt-4o", "coherence"),
-    ("summeval-gpt-4o", "consistency"),
-    ("summeval-mistral-v03", "relevance"),
-    ("wmt22-zhen-gpt4-da-refa", ""),
-    ("topical-chat-gpt-3-5-turbo-0613-rate-explain", "naturalness"),
-)
-# how many systems are drawn, and whether one may be drawn twice
-DRAWS = ((6, True), (12, True), (8, False))
-INPUTS = 100  # drawn at most, with replacement
 Scores = np.ndarray  # X[system, input]
+INPUTS = 100  # drawn at most, with replacement
+COEFS = ("pearson", "kendall-b")
+TABLE = "recorded_worlds.csv"
+SEED = 1
+# reasons that say no more than that units are few
+OF_NUMBER = ("wide by necessity", "little power", "far outnumber")
+# what is said of data since these worlds were first drawn (`statistics.cautions`)
+CAUTIONS = ("near-copies", "skewed ratings", "agree nearly perfectly")
+# how systems are drawn
+TWICE = "some twice"
+ONCE = "each once"
+FAMILIES = "families of three"
+# of each near-copy's outputs, the share that stands for another input
+REPLACED = 0.3
+# how many systems, and how
+DRAWS = ((6, TWICE), (12, TWICE), (8, ONCE), (12, FAMILIES))
 
 
-def of_card(name: str, aspect: str) -> tuple[Scores, Scores]:
-    """The scores of a recorded judge and the ratings of people."""
-    cards = pd.read_csv(files.data() / "cards" / "cards.csv", keep_default_na=False)
-    row = cards.set_index("card").loc[name]
-    frame = judged.recorded(row["dataset"], row["recording"], row["judge"], row["form"])
-    rows = frame.frame
-    if aspect:
-        rows = rows[rows["aspect"] == aspect]
-    places = {"index": "system_id", "columns": "input_id"}
-    scores = rows.pivot_table(values="value", **places)
-    ratings = rows.pivot_table(values="human", **places)
-    return scores.to_numpy(), ratings.to_numpy()
+class World(NamedTuple):
+    """A rated set with two judges.
 
-
-def correlation(scores: Scores, ratings: Scores, ci: str | None) -> Any:
-    """Pearson's coefficient at system level, with this interval."""
-    return statistics.correlate(scores, ratings, "pearson", "system", ci=ci)
-
-
-def measure(
-    scores: Scores, ratings: Scores, systems: int, again: bool, worlds: int
-) -> dict[str, str]:
-    """Interval -> its coverage and median width, in words.
-
-    systems: drawn in each world. again: whether one may be drawn twice.
+    aspect: that is rated.
+    recording: "" where the judges are columns of the set.
+    judge, rival: names of the judges in the recording; of a rival "aspect NAME" is
+        what people say of another aspect.
+    form: of the prompt.
+    tuned: rules were changed after a look at this set.
     """
-    truth = correlation(scores, ratings, None).value
-    n_systems, n_inputs = scores.shape
-    rng = np.random.default_rng(1)
-    holds: dict[str, list[bool]] = {ci: [] for ci in INTERVALS}
-    widths: dict[str, list[float]] = {ci: [] for ci in INTERVALS}
+
+    dataset: str
+    aspect: str
+    recording: str
+    judge: str
+    rival: str
+    form: str = ""
+    tuned: bool = False
+
+
+_ALTTEST = "alttest_summeval"
+_GPT_35 = "gpt-3.5-turbo-0613"
+_WEBNLG = "instructscore_webnlg"
+WORLDS = (
+    World("summeval", "coherence", _ALTTEST, "gpt-4o", "gemini_pro", tuned=True),
+    World("summeval", "consistency", _ALTTEST, "gpt-4o", "gemini_pro", tuned=True),
+    World("summeval", "relevance", _ALTTEST, "mistral-v03", "llama-31", tuned=True),
+    World("wmt22_zhen", "mqm", "gemba_wmt22", "GPT4", "Turbo", "DA-refA", tuned=True),
+    World(
+        *("topical_chat", "naturalness", "acloserlook", _GPT_35),
+        *("aspect engagingness", "rate_explain"),
+        tuned=True,
+    ),
+    World("webnlg2020", "fluency", _WEBNLG, "InstructScore", "aspect correctness"),
+    World("webnlg2020", "correctness", _WEBNLG, "InstructScore", "aspect fluency"),
+    World("openmeva", "overall", "", "stored_chatgpt", "stored_bartscore"),
+    World("openmeva", "overall", "", "stored_bartscore", "stored_chatgpt"),
+)
+
+
+def _values(world: World, judge: str) -> pd.DataFrame:
+    """A judge's scores and the ratings: rows with system_id, input_id, value, human."""
+    numbers = datasets.load_numbers(world.dataset)
+    rows = numbers[numbers["aspect"] == world.aspect]
+    keys = ["system_id", "input_id"]
+    if judge.startswith("aspect "):
+        other = numbers[numbers["aspect"] == judge.removeprefix("aspect ")]
+        others = other[keys].assign(value=other["human"])
+        return rows[[*keys, "human"]].merge(others, on=keys)
+    if not world.recording:
+        return rows.assign(value=rows[judge])
+    if world.recording == _WEBNLG:
+        items = datasets.items(numbers)
+        read = parsers.instructscore
+        scores = recorded_judges.of_one(items, world.recording, read=read)
+        return rows.merge(items[keys].assign(value=scores), on=keys)
+    frame = judged.recorded(world.dataset, world.recording, judge, world.form).frame
+    return frame[frame["aspect"] == world.aspect]
+
+
+def of_world(world: World) -> tuple[Scores, Scores, Scores]:
+    """The scores of the judge and its rival, and the ratings, of the same outputs."""
+    tables = []
+    for judge in (world.judge, world.rival):
+        rows = _values(world, judge)
+        for column in ("value", "human"):
+            tables.append(rows.pivot_table(column, "system_id", "input_id"))
+    inputs = tables[0].columns
+    for table in tables:
+        inputs = inputs.intersection(table.columns)
+    systems = tables[0].index
+    first, ratings, second, _ = (
+        table.reindex(index=systems, columns=inputs).to_numpy() for table in tables
+    )
+    common = np.isfinite(first) & np.isfinite(second) & np.isfinite(ratings)
+    sides = [np.where(common, side, np.nan) for side in (first, second, ratings)]
+    return sides[0], sides[1], sides[2]
+
+
+def as_good(
+    first: Scores, second: Scores, ratings: Scores, coef: str, level: str
+) -> Scores:
+    """The second judge, with ratings or noise mixed in until its coefficient is that of
+    the first.
+    """
+
+    def coefficient(scores: Scores) -> float:
+        return statistics.correlate(scores, ratings, coef, level).value
+
+    second, better = (_standard(side) for side in (second, ratings))
+    wanted = coefficient(first)
+    is_worse = coefficient(second) < wanted
+    noise = np.random.default_rng(0).normal(size=second.shape)
+    other = better if is_worse else noise
+    low, high = 0.0, 1.0
+    for _ in range(25):
+        share = (low + high) / 2
+        still_worse = coefficient((1 - share) * second + share * other) < wanted
+        if still_worse == is_worse:
+            low = share
+        else:
+            high = share
+    return (1 - low) * second + low * other
+
+
+def _standard(side: Scores) -> Scores:
+    return (side - np.nanmean(side)) / np.nanstd(side)
+
+
+def drawn(
+    shape: tuple[int, int], systems: int, how: str, worlds: int
+) -> Iterator[tuple[Any, Any]]:
+    """The places of the outputs of each world, to index a side with: systems, and
+    inputs of each.
+
+    how: systems are drawn; of a family, two are near-copies of the first.
+    """
+    rng = np.random.default_rng(SEED)
+    number = min(INPUTS, shape[1])
     for _ in range(worlds):
-        rows = rng.choice(n_systems, systems, replace=again)
-        columns = rng.choice(n_inputs, min(INPUTS, n_inputs))
-        world = np.ix_(rows, columns)
-        for ci in INTERVALS:
-            made = correlation(scores[world], ratings[world], ci)
-            if np.isnan(made.low):
-                continue
-            holds[ci].append(made.low <= truth <= made.high)
-            widths[ci].append(made.high - made.low)
+        if how != FAMILIES:
+            rows = rng.choice(shape[0], systems, replace=how == TWICE)
+            yield np.ix_(rows, rng.choice(shape[1], number))
+            continue
+        rows = np.repeat(rng.choice(shape[0], systems // 3), 3)
+        columns = np.tile(rng.choice(shape[1], number), (systems, 1))
+        # Outputs of the same system: what is said of it stays true.
+        is_replaced = rng.random(columns.shape) < REPLACED
+        is_replaced[::3] = False
+        columns[is_replaced] = rng.choice(shape[1], int(is_replaced.sum()))
+        yield rows[:, None], columns
+
+
+def is_told(result: Any, how: str, unsaid: tuple[str, ...] = ()) -> bool:
+    """Does the one line of a result say more than that units are few?
+
+    how: systems were drawn: of such as are drawn twice, that they are near-copies does
+        not count.
+    unsaid: words of reasons that do not count.
+    """
+    if result.influence is not None and result.influence.is_notable:
+        return True
+    idle = OF_NUMBER + unsaid
+    if how == TWICE:
+        idle += ("near-copies",)
+    parts = [part for part in result.reason.split("; ") if part]
+    return any(not any(words in part for words in idle) for part in parts)
+
+
+class Cell(NamedTuple):
+    """What is measured together: a world, a level, a coefficient, how many systems are
+    drawn and how, and in how many worlds.
+    """
+
+    world: World
+    level: str
+    coef: str
+    systems: int
+    how: str
+    worlds: int
+
+    def key(self) -> dict[str, Any]:
+        """The columns that name it."""
+        key = {"set": self.world.dataset, "aspect": self.world.aspect}
+        key |= {"judge": self.world.judge, "tuned": self.world.tuned}
+        key |= {"level": self.level, "coef": self.coef, "systems": self.systems}
+        return key | {"drawn": self.how, "worlds": self.worlds}
+
+
+def cells(worlds: int, only: Iterable[str]) -> Iterator[Cell]:
+    """Every cell of these sets, of all where none is named."""
+    for world in WORLDS:
+        if only and world.dataset not in only:
+            continue
+        systems = len(datasets.load_numbers(world.dataset)["system_id"].unique())
+        for level, coef in itertools.product(statistics.LEVELS, COEFS):
+            for number, how in DRAWS:
+                if how == ONCE and number >= systems:
+                    continue
+                # A replaced output answers another input.
+                if how == FAMILIES and level == "input":
+                    continue
+                yield Cell(world, level, coef, number, how, worlds)
+
+
+@functools.cache
+def _sides(world: World) -> tuple[Scores, Scores, Scores]:
+    return of_world(world)
+
+
+def measure(cell: Cell) -> dict[str, Any]:
+    """Coverage, width, share of misses that are told, and how often the test rejects a
+    true null at .05.
+    """
+    world, level, coef, systems, how, worlds = cell
+    sides = _sides(world)
+    first, _, ratings = sides
+    truth = statistics.correlate(first, ratings, coef, level).value
+    second = as_good(*sides, coef, level)
+    # Fisher's z was the default of this one until it was measured here.
+    was_fisher = (coef, level) == ("pearson", "system")
+    names = {"auto": "now"} | ({"fisher": "before"} if was_fisher else {})
+    intervals: dict[str, list[Any]] = {ci: [] for ci in names}
+    found: dict[str, list[Any]] = {"auto": []}
+    if level == "system":
+        found["jack-systems"] = []
+    for places in drawn(first.shape, systems, how, worlds):
+        scores, rivals, human = first[places], second[places], ratings[places]
+        for ci, made in intervals.items():
+            made.append(statistics.correlate(scores, human, coef, level, ci=ci))
+        for units, tests in found.items():
+            sides_drawn = scores, rivals, human
+            tests.append(statistics.compare(*sides_drawn, coef, level, units))
+    row = cell.key() | {"inputs": scores.shape[1], "truth": truth}
+    before = intervals.get("fisher", intervals["auto"])
+    row |= _held(before, truth, how, "before", CAUTIONS)
+    row |= _held(intervals["auto"], truth, how, "now")
+    rejected = [one for one in found["auto"] if one.p <= 0.05]
+    told = [is_told(one, how) for one in rejected]
+    row["test"] = found["auto"][0].test.partition("|")[0].partition("/")[0]
+    row["rejected"] = len(rejected) / worlds
+    row["told of rejected"] = np.mean(told) if rejected else np.nan
+    by_jackknife = found.get("jack-systems", found["auto"])
+    row["rejected by jackknife"] = np.mean([one.p <= 0.05 for one in by_jackknife])
+    return row
+
+
+def _held(
+    made: list[Any], truth: float, how: str, name: str, unsaid: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """The columns of one interval over all worlds; where there is none, it is told."""
+    misses = [one for one in made if not one.low <= truth <= one.high]
+    told = [is_told(one, how, unsaid) for one in misses]
     return {
-        ci: f"{np.mean(holds[ci]):.2f} (width {np.median(widths[ci]):.2f})"
-        for ci in INTERVALS
+        f"interval {name}": made[-1].interval.name or "none",
+        f"coverage {name}": 1 - len(misses) / len(made),
+        f"width {name}": np.nanmedian([one.high - one.low for one in made]),
+        f"told {name}": np.mean(told) if misses else np.nan,
+        f"said {name}": np.mean([is_told(one, how, unsaid) for one in made]),
     }
 
 
 def main() -> None:
-    """Print a line a judge and draw."""
+    """Measure the cells that are not there yet."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--worlds", type=int, default=100)
+    parser.add_argument("--worlds", type=int, default=60)
+    parser.add_argument("--only", nargs="*", default=(), metavar="SET")
+    parser.add_argument("--cores", type=int, default=1)
     options = parser.parse_args()
-    for name, aspect in JUDGES:
-        scores, ratings = of_card(name, aspect)
-        for systems, again in DRAWS:
-            if systems > len(scores):
-                continue
-            found = measure(scores, ratings, systems, again, options.worlds)
-            drawn = "some twice" if again else "each once"
-            print(f"{name} {aspect}, {systems} systems, {drawn}: {found}", flush=True)
+    path = files.data() / "simulated" / TABLE
+    rows = []
+    if path.exists():
+        rows = pd.read_csv(path).to_dict("records")
+    wanted = list(cells(options.worlds, options.only))
+    there = [{name: row[name] for name in wanted[0].key()} for row in rows]
+    missing = [cell for cell in wanted if cell.key() not in there]
+    places = [cell.key() for cell in cells(options.worlds, ())]
+    with concurrent.futures.ProcessPoolExecutor(options.cores) as pool:
+        tasks = [pool.submit(measure, cell) for cell in missing]
+        for task in concurrent.futures.as_completed(tasks):
+            rows.append(task.result())
+            print(*rows[-1].values(), flush=True)
+            rows.sort(key=lambda row: _place(row, places))
+            pd.DataFrame(rows).to_csv(path, index=False, float_format="%.4f")
+
+
+def _place(row: dict[str, Any], keys: list[dict[str, Any]]) -> int:
+    """Where a row stands in the table; one that is no longer asked for stands last."""
+    key = {name: row[name] for name in keys[0]}
+    return keys.index(key) if key in keys else len(keys)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, draws, groups, intervals, jackknife, levels, questions
+from . import arrays, cautions, draws, groups, intervals, jackknife, levels, questions
 from .classical import ALTERNATIVES
 from .draws import Draws, Ints, Weights
 from .jackknife import Spread
@@ -164,7 +164,9 @@ def compare(
     result = replace(result, interval=ends)
     influence = result.influence if ends.name else None
     warning = influence.warning if influence else ""
-    reason = together(judges.note, result.reason, ends.reason, warning)
+    reason = together(
+        judges.note, result.reason, ends.reason, warning, judges.caution(ends.name)
+    )
     return replace(result, reason=reason)
 
 
@@ -267,6 +269,16 @@ class _Judges:
             plans.append(levels.plan(scores, self.ratings, *settings))
         self.pair = levels.Combined(np.subtract, plans)
 
+    def caution(self, interval: str) -> str:
+        """What in the data speaks against the test, or else the interval of this name,
+        where it is about other systems.
+        """
+        sides = self.pair, (self.first, self.second), self.ratings
+        said = ""
+        for name in (self.test, interval):
+            said = said or cautions.of_test(name, *sides, self.level, self.names)
+        return said
+
     def _result(self, alternative: str, **settings: Any) -> Comparison:
         """The comparison without a p; with a reason where a coefficient is undefined.
 
@@ -338,7 +350,25 @@ class _Judges:
         observed, null = self._exchanged(masks)
         every = patterns is not None
         p, reason = p_value(null, observed, alternative, every)
+        if self.level == "system" and p <= 0.05:
+            reason = together(reason, self._not_by_jackknife(alternative))
         return replace(result, p=p, reason=reason, null=null)
+
+    def _not_by_jackknife(self, alternative: str) -> str:
+        """What is to be said of a difference that exchanging systems found; "" where
+        the jackknife over systems finds it, too.
+
+        Judges that are equally good and see different things are not exchangeable:
+        docs/statistics.md has how often they are told apart.
+        """
+        spread = jackknife.spread(self.pair, "systems")
+        p, _ = jackknife.p_value(self.pair.value, spread, alternative)
+        if p <= 0.05:
+            return ""
+        return (
+            "told apart by exchanging systems, which equally good judges that see "
+            f"different things often are; not by 'jack-systems' (p {p:.2g})"
+        )
 
     def _exchanged(self, masks: Iterator[Draws]) -> tuple[float, Floats]:
         """The difference without an exchange, on the common scale of both judges, and

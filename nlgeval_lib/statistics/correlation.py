@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import arrays, groups, intervals, levels
+from . import arrays, cautions, groups, intervals, levels
 from .draws import everything
 from .questions import Basis, Questioned
 from .result import NAN, NO_INTERVAL, Floats, Interval, Result, together
@@ -134,12 +134,15 @@ def _reason(
     ends: Interval,
     sides: tuple[Floats, Floats],
 ) -> str:
-    """Why a coefficient is not defined; else what its interval has to say, and what one
-    or two units change, if that is much.
+    """Why a coefficient is not defined; else what its interval has to say, what one or
+    two units change, if that is much, and what in the data speaks against it.
     """
     if not np.isnan(basis.value):
         influence = None if np.isnan(ends.low) else basis.influence(ends)
-        return together(influence.warning if influence else "", ends.reason)
+        warning = influence.warning if influence else ""
+        settings = basis.level, basis.coef, basis.value, basis.names
+        caution = cautions.of_interval(ends, plan, sides, *settings)
+        return together(warning, ends.reason, caution)
     if isinstance(plan, levels.Systems):
         mean_x, mean_y, _ = plan.means(everything(plan.present.shape))
         return _constant_sides(mean_x, mean_y, "mean ")
