@@ -621,8 +621,10 @@ def all_pairs(coef, x, y, slack_x, slack_y, w):
 
 @inner
 def below(tree, node):
-    """The weight of the values lower than `node` in a Fenwick tree."""
-    total = 0.0
+    """The weight of the values lower than `node` in a Fenwick tree, whose first entry
+    is 0.
+    """
+    total = tree[0]
     while node > 0:
         total += tree[node]
         node &= node - 1
@@ -817,15 +819,26 @@ def merge(source, target, start, middle, stop):
 
 
 @kept
-def inversions_of_few(codes, higher, count):
-    """`inversions` of numbers of few values.
+def ordered_pairs(counts, codes, tree, at_value, found):
+    """Pairs that two sides order alike, and otherwise, added to `found`.
 
-    codes: of the values. higher: (values,), zeros at first: how many earlier codes are
-        higher than each.
+    counts: items of each value of the first side, from the lowest up. codes: of the
+    second side's values, from 0, in that order. tree, at_value: zeros, as many as there
+    are values and one more, and as many.
     """
-    falling = 0
-    for code in codes:
-        falling += higher[code]
-        for lower in range(code):
-            higher[lower] += 1
-    count[0] += falling
+    alike = 0
+    otherwise = 0
+    first = 0
+    for count in counts:
+        stop = first + count
+        for i in range(first, stop):
+            code = codes[i]
+            lower = below(tree, code)
+            alike += lower
+            otherwise += first - lower - at_value[code]
+        for i in range(first, stop):
+            count_in(tree, codes[i], 1)
+            at_value[codes[i]] += 1
+        first = stop
+    found[0] += alike
+    found[1] += otherwise

@@ -125,17 +125,6 @@ class _Ranked:
         centred = upto - (self.counts + len(self.values)) / 2
         return self.of_items(centred)
 
-    def inversions(self, order: Ints) -> int:
-        """How many pairs of the items, in this order, stand in falling order."""
-        from . import _kernels
-
-        if not self.few:
-            return _inversions(self.values[order])
-        count = np.zeros(1, dtype=np.int64)
-        higher = np.zeros(len(self.counts), dtype=np.int64)
-        _kernels.inversions_of_few(self.few_codes[order], higher, count)
-        return int(count[0])
-
     def all_differ(self) -> bool:
         """Whether no two of many items are tied."""
         return not self.few and len(self.counts) == len(self.values)
@@ -155,13 +144,16 @@ def _of_pairs(coef: str, x: _Ranked, y: _Ranked) -> float:
     from . import _kernels
 
     n = len(x.values)
-    discordant, tied_both = _discordant(x, y)
     every = n * (n - 1) // 2
     tied_x = _pairs_within(x.counts)
     tied_y = _pairs_within(y.counts)
-    differ_both = every - tied_x - tied_y + tied_both
-    # Pairs that differ on both sides are concordant or discordant.
-    agree = differ_both - 2 * discordant
+    if x.all_differ() and y.all_differ():
+        discordant = _inversions(y.values[x.order])
+        concordant = every - discordant
+    else:
+        concordant, discordant = _ordered(x, y)
+    agree = concordant - discordant
+    differ_both = concordant + discordant
     classes = min(len(x.counts), len(y.counts))
     numbers = n, agree, every - tied_x, every - tied_y, differ_both, classes
     out = np.empty(1)
@@ -170,26 +162,34 @@ def _of_pairs(coef: str, x: _Ranked, y: _Ranked) -> float:
     return float(out[0])
 
 
-def _discordant(x: _Ranked, y: _Ranked) -> tuple[int, int]:
-    """Pairs of items that the two sides order differently, and pairs that are tied on
-    both.
-    """
-    # With no ties on a side the other in its order has one inversion a discordant pair.
-    if x.all_differ():
-        return y.inversions(x.order), 0
-    if y.all_differ():
-        return x.inversions(y.order), 0
-    # A key a pair of values; a table of all keys where it is no longer than the list.
+def _ordered(x: _Ranked, y: _Ranked) -> tuple[int, int]:
+    """Pairs of items that the two sides order alike, and otherwise."""
+    from . import _kernels
+
+    if x.few and y.few:
+        return _ordered_in_table(x, y)
+    many, fewer = (x, y) if len(x.counts) >= len(y.counts) else (y, x)
+    values = len(fewer.counts)
+    tree = np.zeros(values + 1, dtype=np.int64)
+    at_value = np.zeros(values, dtype=np.int64)
+    found = np.zeros(2, dtype=np.int64)
+    codes = fewer.codes()[many.order]
+    _kernels.ordered_pairs(many.counts, codes, tree, at_value, found)
+    return int(found[0]), int(found[1])
+
+
+def _ordered_in_table(x: _Ranked, y: _Ranked) -> tuple[int, int]:
+    """`_ordered` of few values, from how many items have each pair of them."""
     values_y = len(y.counts)
     cells = len(x.counts) * values_y
-    key = x.codes() * values_y + y.codes()
-    if cells <= len(key):
-        table = np.bincount(key, minlength=cells)
-        in_table = _discordant_in(table.reshape(-1, values_y))
-        return in_table, _pairs_within(table)
-    # In order of x, and of y where x is tied.
-    key.sort()
-    return _inversions(key % values_y), _pairs_within(_runs(key))
+    key = x.few_codes * values_y + y.few_codes
+    table = np.bincount(key, minlength=cells).reshape(-1, values_y)
+    # Of each cell: the items of a lower x, and those of them that are not higher in y.
+    of_lower_x = np.cumsum(table, axis=0) - table
+    upto_y = np.cumsum(of_lower_x, axis=1)
+    higher = of_lower_x.sum(axis=1, keepdims=True) - upto_y
+    alike = (table * (upto_y - of_lower_x)).sum()
+    return int(alike), int((table * higher).sum())
 
 
 def _pairs_within(counts: Ints) -> int:
@@ -204,15 +204,3 @@ def _inversions(values: Any) -> int:
     count = np.zeros(1, dtype=np.int64)
     _kernels.inversions(values.astype(np.float64), np.empty(len(values)), count)
     return int(count[0])
-
-
-def _discordant_in(table: Ints) -> int:
-    """Pairs of items of which one is higher in x and lower in y.
-
-    table: `[x, y]`, how many items have each value of x and of y, both ascending.
-    """
-    # Of each cell: the items of a lower x that are higher in y.
-    of_lower_x = np.cumsum(table, axis=0) - table
-    upto_y = np.cumsum(of_lower_x, axis=1)
-    higher = of_lower_x.sum(axis=1, keepdims=True) - upto_y
-    return int((table * higher).sum())
