@@ -14,12 +14,12 @@ relatives sentences; `verdicts_again` checks what was saved.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from reproduction.papers.comparison import (
@@ -38,6 +38,7 @@ from reproduction.papers.shuffling import shuffled, supports
 
 # a count of compared cells -> the routes of its numbers, the better first
 ROUTES = {"recomputed": ("public", "run"), "consistent": ("published",)}
+_COMPARED_ROUTES = (*ROUTES["recomputed"], *ROUTES["consistent"])
 # what is counted, in the order of the columns; `counts` says what each is
 COUNTS = (
     "printed",
@@ -153,18 +154,22 @@ def _listed(cells: pd.DataFrame, column: str = "") -> list[_Cell]:
 
     column: whose values group them; empty for none.
     """
-    cells = cells[cells["verdict"] != EXTRA]
+    # Lists, because these tables are small, many, and counted again and again.
+    is_printed = [verdict != EXTRA for verdict in cells["verdict"].tolist()]
+    cells = cells[np.array(is_printed, dtype=bool)]
+    places = zip(cells["route"].tolist(), cells["verdict"].tolist(), strict=True)
     # Only what is compared could be equal to a shuffled number.
-    routes = list(itertools.chain.from_iterable(ROUTES.values()))
-    is_compared = cells["route"].isin(routes) & cells["verdict"].isin(COMPARED)
-    rates = pd.Series(0.0, cells.index)
+    compared = [
+        route in _COMPARED_ROUTES and verdict in COMPARED for route, verdict in places
+    ]
+    is_compared = np.array(compared, dtype=bool)
+    rates = np.zeros(len(cells))
     rates[is_compared] = shuffled(cells[is_compared])
-    numbers = zip(*(cells[name] for name in _CELL), strict=True)
-    nothing = pd.Series("", cells.index)
-    groups = cells[column] if column else nothing
-    evidence = cells.get("evidence", nothing)
-    columns = (groups, cells["route"], cells["verdict"], evidence)
-    rows = zip(numbers, *columns, rates, strict=True)
+    numbers = zip(*(cells[name].tolist() for name in _CELL), strict=True)
+    texts = []
+    for name in (column, "route", "verdict", "evidence"):
+        texts.append(cells[name].tolist() if name in cells else [""] * len(cells))
+    rows = zip(numbers, *texts, rates.tolist(), strict=True)
     return [_Cell(*row) for row in rows]
 
 

@@ -503,11 +503,10 @@ def own_texts(
         f"results/{folder}scoreboard.md": markdown(frame, counted).encode(),
     }
     if not folder:
-        report = reproduction.markdown(
-            cells(mode), claims("claims"), TITLES, findings()
-        )
+        compared = cells(mode)
+        report = reproduction.markdown(compared, claims("claims"), TITLES, findings())
         contents["results/REPORT.md"] = report.encode()
-        contents[exchange.NAME] = exchange.text(cells(mode)).encode()
+        contents[exchange.NAME] = exchange.text(compared).encode()
         contents |= judges_page.texts()
     return contents
 
