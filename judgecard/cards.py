@@ -331,6 +331,7 @@ def of_scores(
     title: str = "",
     scale: tuple[float, float] | None = None,
     human_scale: tuple[float, float] | None = None,
+    called: str = "",
 ) -> Card:
     """The card of scores that were made elsewhere, joined with a set by its keys.
 
@@ -342,15 +343,17 @@ def of_scores(
     scale: lowest and highest score; a score off it has no value ("out_of_range").
         Without it the scores are not compared with the ratings' levels.
     human_scale: lowest and highest rating.
+    called: how the column of scores is called; "": by its name.
 
     Raises: InputError; UnknownName; DataUnavailable.
     """
+    called = called or column
     rated = judged.with_human_scale(judged.rated(data), human_scale)
     scored = judged.scored(rated, scores, column, scale)
     known_judges = judged.known_judges(scored)
     scored = replace(scored, scale=scale, other_judges=known_judges)
-    title = title or f"Judge card: {column} on {scored.name}"
-    facts = {"model": "scores made elsewhere", "column": column}
+    title = title or f"Judge card: {called} on {scored.name}"
+    facts = {"model": "scores made elsewhere", "column": called}
     return of_sets(title, facts, [scored])
 
 

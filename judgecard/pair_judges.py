@@ -30,6 +30,7 @@ from nlgeval_lib.scoring.cells import (
 from nlgeval_lib.scoring.columns import OTHER
 from nlgeval_lib.scoring.rows import Parts, Rows
 
+_FEW = 8  # so few verdicts may all be of one output or a tie
 # The columns with the texts of a pair.
 OUTPUTS = ("output_1", "output_2")
 ORDERS = ("given", "swapped")
@@ -37,10 +38,11 @@ CEILING = "raters, one against the others (ceiling)"
 # What stands in files for a verdict: forms of whole cells in small letters.
 _OPTION = r"(?:(?:model|response|assistant|output|answer|option|candidate)[ _]?)?"
 _FORMS = {
-    1.0: re.compile(rf"{_OPTION}(?:1|a)|first|left|a>>?b"),
-    2.0: re.compile(rf"{_OPTION}(?:2|b)|second|right|b>>?a"),
+    1.0: re.compile(rf"{_OPTION}(?:1|a)|first|(?:left|a)(?:[ _]?vote)?|a>>?b|b<<?a"),
+    2.0: re.compile(rf"{_OPTION}(?:2|b)|second|(?:right|b)(?:[ _]?vote)?|b>>?a|a<<?b"),
     0.0: re.compile(
-        r"0|c|ties?|tied|tie \(both ?bad\)|both ?bad|both|neither|draw|equal|same|a=b"
+        r"0|c|ties?|tied|tie \(both ?bad\)|both ?bad|both|neither|draw|equal|same|"
+        r"a==?b|b==?a|a~b|tievote|bothbad[ _]vote"
     ),
     math.nan: re.compile(r"|error|nan|none|null|n/a"),
 }
@@ -72,11 +74,22 @@ def as_verdict(value: Any) -> float:
 
 
 def _verdicts(data: Rows, column: str) -> np.ndarray:
-    """A column of verdicts as numbers, (pairs,). Raises: InputError naming the cell."""
-    values = with_words(data.frame[column], data.words)
-    values = without(values, data.missing_values)
+    """A column of verdicts as numbers, (pairs,).
+
+    Raises: InputError naming the cell, or a column whose 0 may stand for output 2.
+    """
+    given = data.frame[column]
+    values = without(with_words(given, data.words), data.missing_values)
     verdicts = data.read(values, column, data.given.index, as_verdict)
-    return np.array(verdicts, dtype=float)
+    read = np.array(verdicts, dtype=float)
+    marks = {str(value).removesuffix(".0") for value in given if not is_missing(value)}
+    if marks == {"0", "1"} and len(read) >= _FEW and not data.words:
+        name = data.theirs.get(column, column).removeprefix(OTHER)
+        raise InputError(
+            f"{data.name}: {name!r} holds 0 and 1 alone; which is 0? --values '0=2' for "
+            "the second output, --values '0=0' for a tie"
+        )
+    return read
 
 
 def measured(

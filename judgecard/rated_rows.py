@@ -22,6 +22,7 @@ from nlgeval_lib.scoring.columns import IDS, OTHER, RATER, RATING
 from nlgeval_lib.scoring.rows import Rows
 
 Scale = tuple[float, float]
+_MARKS = (9, 99, 999, 9999)  # what surveys write where nobody answered
 # The column that a fitted evaluator adds, as `Judgment.details` have it.
 SEEN = "seen_in_training"
 
@@ -161,7 +162,16 @@ def _wide(
                 "(--without the rater's column takes each row as an output)"
             )
     ratings = pd.Series(frame[RATING].to_numpy(dtype=float))
-    by_rater = ratings.groupby([group, frame[RATER].to_numpy()], sort=False).mean()
+    raters = frame[RATER].to_numpy()
+    if several := int(
+        pd.DataFrame({"output": group, "rater": raters}).duplicated().sum()
+    ):
+        notes.append(
+            f"{counted_noun(several, 'rating is', 'ratings are')} by one rater of one "
+            "output again, and their mean is taken; where they are of several aspects, "
+            "--map aspect=COLUMN says which"
+        )
+    by_rater = ratings.groupby([group, raters], sort=False).mean()
     table = by_rater.unstack()[list(dict.fromkeys(frame[RATER]))].sort_index()
     first = pd.Series(range(len(frame))).groupby(group, sort=True).first()
     columns = {RATING: table.mean(axis=1).to_numpy()}
@@ -171,6 +181,9 @@ def _wide(
         f"a row is one rating, by {data.theirs[RATER]}: {len(frame):,} rows are "
         f"{len(table):,} outputs of {len(table.columns)} raters"
     )
+    # a row is one rater's: what else is called after raters is about that one
+    facts = [name for name in frame if str(name).startswith("rater_")]
+    data = dataclasses.replace(data, frame=frame.drop(columns=facts))
     return _with(data.take(first.to_numpy()), columns)
 
 
@@ -224,8 +237,10 @@ def suspects(values: np.ndarray) -> str:
     """Values far from all others, which may be marks of a missing one or of another
     scale, in words; "" where there are none.
 
-    Far is twice as far from the others as these are from each other; or one or two whole
-    numbers below 0 where three of four are not; or between 0 and 1 where three of four are above 10.
+    Far is twice as far from the others as these are from each other; or one or two
+    whole numbers below 0 where three of four are not; or between 0 and 1 where three of
+    four are above 10 and none is between; or 2 and more where three of four are shares
+    of 1; or a usual mark, 9 or 99, that leaves out two numbers and more.
 
     Example:
     >>> suspects(np.array([1, 2, 3, 4, 5, 2, 3, 1, 4, 99.0]))
@@ -239,8 +254,15 @@ def suspects(values: np.ndarray) -> str:
     below = present[present < 0]
     if low >= 0 and len(set(below)) < 3 and not (below % 1).any():
         far |= present < 0
-    if low > 10:
+    if low > 10 and not ((present > 1) & (present < 5)).any():
         far |= (present >= 0) & (present <= 1)
+    shares = (present > 0) & (present < 1)
+    if low >= 0 and high <= 1 and shares.any():
+        far |= present >= 2
+    if set(_MARKS) & {*present} and not (present % 1).any():
+        inner = present[~np.isin(present, _MARKS)]
+        if len(inner) and high <= inner.max():
+            far |= np.isin(present, _MARKS) & (present > inner.max() + 2)
     if not far.any() or far.mean() > 0.25:
         return ""
     marks = ", ".join(f"{mark:g}" for mark in np.unique(present[far])[:5])

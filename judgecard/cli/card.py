@@ -27,6 +27,8 @@ from nlgeval_lib.cli._options import (
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from judgecard import Card
     from nlgeval_lib.scoring.rows import Rows
 
@@ -219,7 +221,7 @@ def _of_scores(options: Judging) -> Card:
     if score not in rows.theirs:
         raise ValueError(f"--score {rows.lacks(score)}")
     data = options.rated(rows, [score], ["human"], on_scale=False)
-    scores = data.frame.reset_index(drop=True).rename(columns={score: options.score})
+    scores = _as_values(data.frame.reset_index(drop=True), score)
     own: Any
     if names:
         own = names[0]
@@ -227,14 +229,21 @@ def _of_scores(options: Judging) -> Card:
         own = judged.of_rows(_own_rows(options)).frame
     else:
         own = judged.of_rows(data).frame
-        scores = own.rename(columns={score: options.score})
+        scores = _as_values(own, score)
     return cards.of_scores(
         scores,
         own,
-        options.score,
+        called=options.score,
         scale=scale_of(options.scale),
         human_scale=scale_of(options.human_scale, "--human-scale"),
     )
+
+
+def _as_values(frame: pd.DataFrame, score: str) -> pd.DataFrame:
+    """The frame with its column of scores as `value`, whatever else has that name."""
+    if score == "value":
+        return frame
+    return frame.drop(columns="value", errors="ignore").rename(columns={score: "value"})
 
 
 def _own_rows(options: Judging) -> Rows:

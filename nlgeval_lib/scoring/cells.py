@@ -50,10 +50,17 @@ def is_missing(value: Any) -> bool:
 
 # texts that say that there is no number, in small letters
 _NO_NUMBER = ("", "nan", "null", "none", "na", "n/a", "-")
+# texts that are no name of a row: what is written where there is none
+_NO_ID = ("", "nan", "null", "none", "<na>", "n/a", "#n/a")
+# what encloses the texts of a list, whoever writes it
+_LIST = re.compile(r"(?:np\.|numpy\.)?array\((.*?)(?:,\s*dtype=.*)?\)", re.DOTALL)
+_ENDS = {"[": "]", "(": ")", "{": "}"}
+# what stands between texts that somebody put into one cell
+_BETWEEN = ("|||", "<sep>", "[SEP]")
 # a text that a spreadsheet takes for a number, whatever sign it begins with
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9.]+")
 # a number with something before or behind it that a form of `words_for` takes off
-_WITH_NUMBER = re.compile(r"()[-+]?\d+(?:[.,]\d+)?(/\d+|\s*%)")
+_WITH_NUMBER = re.compile(r"()[-+]?\d+(?:[.,]\d+)?(\s*/\s*\d+|\s*%| out of \d+)")
 _WHOLE = 2**53  # above it a float stands for several whole numbers
 
 
@@ -101,14 +108,19 @@ def as_references(value: Any, packed: bool = True) -> str | tuple[str, ...] | No
 
 
 def listed(text: str) -> list[str] | None:
-    """The texts of a list as JSON, Python or numpy writes one; None for another text.
+    """The texts of a list as JSON, Python or numpy writes one, without those that are
+    missing; None for another text.
 
     Example:
-        >>> listed("['a' \"b's\"]"), listed('["a", "b"]'), listed("[1]")
-        (['a', "b's"], ['a', 'b'], None)
+        >>> listed("['a' \"b's\"]"), listed('["a", null]'), listed("[1]")
+        (['a', "b's"], ['a'], None)
+        >>> listed("('a', 'b')"), listed("array(['a', nan], dtype=object)")
+        (['a', 'b'], ['a'])
     """
     text = text.strip()
-    if not (text.startswith("[") and text.endswith("]")):
+    if array := _LIST.fullmatch(text):
+        text = array[1].strip()
+    if text[:1] not in ("[", "(") or not text.endswith(_ENDS[text[:1]]):
         return None
     texts: list[Any] = []
     try:
@@ -120,12 +132,30 @@ def listed(text: str) -> list[str] | None:
             for token in tokenize.generate_tokens(inside.readline):
                 if token.type == tokenize.STRING:
                     texts.append(ast.literal_eval(token.string))
-                elif token.string.strip() not in ("", ","):
+                elif token.string.strip() not in ("", ",", "None", "nan"):
                     return None
         except (SyntaxError, ValueError, tokenize.TokenError):
             return None
+        # a remark in brackets that quotes something is no tuple
+        if text[0] == "(" and "," not in text:
+            return None
+    texts = [value for value in texts if value is not None]
     is_list = bool(texts) and all(isinstance(value, str) for value in texts)
     return texts if is_list else None
+
+
+def looks_packed(text: str) -> bool:
+    """Whether a text looks as if several stood in it, whatever their notation.
+
+    Example:
+    >>> looks_packed('{"a","b"}'), looks_packed("a ||| b"), looks_packed("(a remark)")
+    (True, True, False)
+    """
+    text = text.strip()
+    if any(mark in text for mark in _BETWEEN):
+        return True
+    begins = re.match(r"(?:(?:np\.)?array\()?[\[({]\s*['\"\[{]", text)
+    return bool(begins) and text[-1:] in _ENDS.values()
 
 
 def words_for(
@@ -148,9 +178,14 @@ def words_for(
             cut = [part.rpartition("=") for part in text.split(",")]
             pairs = [(word, number) for word, _, number in cut]
         elif "N" in text:
-            form = re.escape(text).replace(r"\*", ".*")
-            form = form.replace("N", r"([-+]?[\d.,]+)", 1)
-            words.append((re.compile(form), None))
+            # blanks between words and marks do not count
+            before, _, after = text.partition("N")
+            parts = [
+                map(re.escape, re.findall(r"\w+|[^\w\s]", side))
+                for side in (before, after)
+            ]
+            form = r"\s*".join([*parts[0], r"([-+]?[\d.,]+)", *parts[1]])
+            words.append((re.compile(form.replace(r"\*", ".*")), None))
             continue
         for word, number in pairs:
             value = _as_float(number)
@@ -196,13 +231,25 @@ def with_words(
 def as_id(value: Any) -> str:
     """A name of a row, as text; a number is written as Python writes it.
 
+    Blanks around a name do not count: a spreadsheet shows none of them.
     Raises: ValueError for a missing or empty one, and for what is no text or number.
     """
-    if is_missing(value) or value == "":
+    if is_missing(value) or str(value).strip().lower() in _NO_ID:
         raise ValueError(" is missing; every row needs one, or leave the column out")
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise ValueError(f": {_shown(value)} where a text or a number is needed")
-    return str(as_text(value) if isinstance(value, str) else value)
+    return str(as_text(value) if isinstance(value, str) else value).strip()
+
+
+def words_in(values: Iterable[Any]) -> str:
+    """Which words stand in a column of numbers, for a message; "" for one alone."""
+    words: dict[str, None] = {}
+    for value in values:
+        if isinstance(value, str) and value[:1].isalpha() and _as_float(value) is None:
+            words[value.strip()[:20]] = None
+    if not 1 < len(words) <= 12:
+        return ""
+    return f"; its words: {', '.join(words)}"
 
 
 def without(values: Iterable[Any], marks: Collection[str]) -> list[Any]:
@@ -240,14 +287,8 @@ def as_number(value: Any) -> float:
         return float(word == "true")
     number = _as_float(value)
     if number is None:
-        advice = ""
-        if isinstance(value, str):
-            word = value.strip()[:20]
-            form = _WITH_NUMBER.fullmatch(word)
-            told = f"{form[1]}N{form[2]}" if form else f"{word}=1,..."
-            advice = f" (--values {told!r} says what words stand for)"
         raise ValueError(
-            f": {_shown(value)} where a number is needed, or nothing{advice}"
+            f": {_shown(value)} where a number is needed, or nothing{_advice(value)}"
         )
     if math.isinf(number):
         raise ValueError(f": {_shown(value)}; a finite number is needed, or nothing")
@@ -258,6 +299,39 @@ def as_number(value: Any) -> float:
             f": {_shown(value)}, which a float cannot tell from its neighbours"
         )
     return number
+
+
+def _advice(value: Any) -> str:
+    """How a cell that is no number may be read as one, in brackets; "" where it cannot."""
+    text = value.strip() if isinstance(value, str) else value
+    if isinstance(text, list | dict) or text[:1] in ("[", "{"):
+        path = _path_of_number(text)
+        return f" (a path leads into it: --map human=COLUMN.{path})" if path else ""
+    if not isinstance(text, str):
+        return ""
+    if re.fullmatch(r"[-+]?\d+,(\d|\d\d|\d{4,})", text):
+        return " (--decimal , reads a comma before decimals)"
+    if form := _WITH_NUMBER.fullmatch(text):
+        return f" (--values {f'{form[1]}N{form[2]}'!r} says what stands beside it)"
+    return f" (--values {f'{text[:20]}=NUMBER,...'!r} says what words stand for)"
+
+
+def _path_of_number(value: Any) -> str:
+    """The path of the first number inside a list or object, or a text of one; "" where
+    there is none.
+    """
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return ""
+    names = value.items() if isinstance(value, dict) else enumerate(value)
+    for name, inner in names:
+        if isinstance(inner, int | float) and not isinstance(inner, bool):
+            return str(name)
+        if isinstance(inner, list | dict) and (path := _path_of_number(inner)):
+            return f"{name}.{path}"
+    return ""
 
 
 def _as_float(value: Any) -> float | None:

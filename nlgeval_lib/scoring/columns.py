@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nlgeval_lib.names import meant, near, plain
+from nlgeval_lib.names import counted_noun, meant, near, plain
 from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.provenance import runs
 from nlgeval_lib.scoring.settings import pairs, text_or_file
@@ -42,14 +42,17 @@ _OTHERS = {
     ),
     "instruction": ("question", "prompt", "user_input"),
     "source": ("input", "document"),
+    "aspect": ("criterion", "dimension"),
     "input_id": (
         *("doc_id", "question_id", "item_id", "sample_id", "task_id", "seg_id"),
-        *("example_id", "id", "idx"),
+        *("example_id", "id", "idx", "index"),
     ),
     "system_id": ("model", "system", "model_name", "model_id", "generator"),
     RATER: (
         *("annotator", "rater_id", "annotator_id", "worker_id", "worker"),
-        *("completed_by", "labeler", "reviewer"),
+        *("completed_by", "labeler", "labeller", "reviewer", "annotator_name"),
+        *("rater_name", "participant_id", "participant", "assessor", "coder"),
+        *("user_id", "user", "prolific_id", "prolific_pid"),
     ),
     RATING: ("rating", "human_score", "score", "label"),
 }
@@ -61,13 +64,20 @@ _ELSEWHERE = {
     "source": ("quelle", "eingabe", "entrada", "fuente", "entrée"),
 }
 _ALIKE = 0.7  # a name less like a usual one is not suggested
-# what a column `rater_...` says of a rater, who is then none of the ratings' columns
+# What a column `rater_...` says of a rater, or of all raters' ratings: it is then none
+# of the ratings' columns.
 _FACT = re.compile(
     r"(.+_)?(ids?|uuid|index|number|count|name|email|initials|age|gender|sex|"
     r"country|nationality|languages?|native|education|degree|occupation|job|"
     r"experience|years?|group|batch|type|kind|role|times?|date|seconds|minutes|"
-    r"duration|comments?|notes?|remarks?|confidence)(_.*)?"
+    r"duration|comments?|notes?|remarks?|confidence|trust|reliability|expertise|"
+    r"seniority|income|salary|hours?|platform|region|city|"
+    r"mean|avg|average|median|std|sd|stdev|stderr|var|variance|sum|total|min|max|n|"
+    r"num|agreement|alpha|kappa|votes?)(_.*)?"
 )
+
+
+_A_FACT = "a fact about a rater, no rating"
 
 
 @dataclass(frozen=True)
@@ -135,7 +145,8 @@ class Plan:
                 names.append(f"{ours} = {' + '.join(columns)}")
         raters = [name for name in self.sources if name.startswith("rater_")]
         if raters:
-            names.append(f"{len(raters)} raters ({', '.join(raters[:6])})")
+            count = counted_noun(len(raters), "rater", "raters")
+            names.append(f"{count} ({', '.join(raters[:6])})")
         advice = " (--map OURS=COLUMN for another)" if self.guessed else ""
         clauses = [f"{', '.join(names) or 'no usual column'}{advice}"]
         clauses += [f"{column}: {why}" for column, why in self.left_out.items()]
@@ -172,7 +183,8 @@ def is_fact(name: str, prefix: str = "rater_") -> bool:
     >>> is_fact("rater_age"), is_fact("rater_1"), is_fact("rater_anna")
     (True, False, False)
     """
-    return name.startswith(prefix) and bool(_FACT.fullmatch(name.removeprefix(prefix)))
+    said = name.removeprefix(prefix).lstrip("_")
+    return name.startswith(prefix) and bool(_FACT.fullmatch(said))
 
 
 def decided(
@@ -197,24 +209,26 @@ def decided(
         excluded.update(matching := columns_like(pattern, columns))
         if not matching:
             raise InputError(f"--without {lacks(name, columns, pattern)}")
-    sources = _mapped(name, columns, mapping)
+    left_out: dict[str, str] = {}
+    sources = _mapped(name, columns, mapping, left_out)
     filled = _filled(sources, fill)
     why = dict.fromkeys((*sources, *filled), "said")
     mapped = {column for names in sources.values() for column in names}
     for ours, names in _as_recorded(columns, earlier, why).items():
         sources[ours] = names
         why[ours] = "recorded"
-    left_out = {}
     for column in columns:
         if column in mapped or column in excluded:
             continue
         ours = _ALIAS.get(column, column)
         if ours != column and (ours in columns or ours in why):
             ours = column
+        # what the user names for another use has no meaning of ours
+        has_other_use = column in named and known(ours) and ours != RATING
         is_left_out = is_fact(column) and column not in named
         if is_left_out:
-            left_out[column] = "a fact about a rater, no rating"
-        if is_left_out or ours in sources or ours in filled:
+            left_out[column] = _A_FACT
+        if has_other_use or is_left_out or ours in sources or ours in filled:
             ours = OTHER + column
         sources[ours] = [column]
         why[ours] = "own name"
@@ -248,10 +262,14 @@ def lacks(name: str, columns: Sequence[str], column: str) -> str:
 
 
 def _mapped(
-    name: str, columns: Sequence[str], mapping: Iterable[str]
+    name: str,
+    columns: Sequence[str],
+    mapping: Iterable[str],
+    left_out: dict[str, str],
 ) -> dict[str, list[str]]:
     """Our column -> those that the user named for it.
 
+    left_out: gets what a pattern for ratings matches and is none.
     Raises: InputError naming the text and what is wrong.
     """
     sources: dict[str, list[str]] = {}
@@ -262,6 +280,11 @@ def _mapped(
         # A pattern on both sides gives each matching column a name of its own: its part
         # that the star stands for, in the place of ours.
         start, star, end = column.partition("*")
+        if star and known(ours) and ours.startswith((RATING, *RATINGS)):
+            facts = [match for match in matching if is_fact(match, start)]
+            if len(facts) < len(matching):
+                left_out |= dict.fromkeys(facts, _A_FACT)
+                matching = [match for match in matching if match not in facts]
         names = dict.fromkeys(matching, ours)
         if "*" in ours and star:
             for match in matching:
@@ -363,10 +386,11 @@ def nearest(
         if ours in KNOWN:
             occupied.update(names)
     free = [name for name in columns if name not in occupied]
-    for ours in reversed(choices(need)):
-        for usual in (ours, *_OTHERS.get(ours, ()), *_ELSEWHERE.get(ours, ())):
-            for column in near(usual, free, 1, _ALIKE):
-                return column
+    for cutoff in (1.0, _ALIKE):  # the very name goes before one like it
+        for ours in reversed(choices(need)):
+            for usual in (ours, *_OTHERS.get(ours, ()), *_ELSEWHERE.get(ours, ())):
+                for column in near(usual, free, 1, cutoff):
+                    return column
     return ""
 
 

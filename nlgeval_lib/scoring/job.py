@@ -46,6 +46,14 @@ if TYPE_CHECKING:
 PARSED = ("score", "criteria", "format")
 
 
+# what helps where a column's cells look like lists
+_PACKED = {
+    "output": "; a row is one output",
+    "reference": "; --map references={} reads several",
+    "references": "; write several as a JSON list",
+}
+
+
 @dataclass
 class Job:
     """Rows, the evaluator, and for one that asks a language model the engine and the
@@ -132,7 +140,7 @@ class Job:
             column = self.data.theirs[ours]
             remarks.append(
                 f"{number} of {len(self.data)} cells of {column} look like a list and "
-                f"are read as one text; --map references={column} reads several"
+                f"are read as one text{_PACKED[ours].format(column)}"
             )
         self.remarks = "; ".join(filter(None, remarks))
 

@@ -184,7 +184,8 @@ def _of_pandas(value: Any) -> list[dict[str, Any]] | None:
         return None
     columns, data = value.get("columns"), value.get("data")
     if isinstance(columns, list) and isinstance(data, list):
-        return [dict(zip(columns, row, strict=False)) for row in data]
+        rows = [dict(zip(columns, row, strict=False)) for row in data]
+        return _indexed(value.get("index"), rows)
     if isinstance(data, list) and "schema" in value:
         return data
     inner = list(value.values())
@@ -196,9 +197,28 @@ def _of_pandas(value: Any) -> list[dict[str, Any]] | None:
     numbers = [str(number) for number in range(len(names))]
     if names == numbers:
         return [{name: value[name][place] for name in value} for place in names]
-    if list(value) == [str(number) for number in range(len(inner))]:
-        return [dict(record) for record in inner]
-    return None
+    cells = [cell for record in inner for cell in record.values()]
+    if len(value) < 2 or not all(isinstance(cell, _PLAIN) for cell in cells):
+        return None
+    # by index, or by column with an index of names: few columns, many rows
+    if len(value) < len(names) and len(names) > 20:
+        rows = [{name: value[name][place] for name in value} for place in names]
+        return _indexed(names, rows)
+    return _indexed(list(value), [dict(record) for record in inner])
+
+
+def _indexed(index: Any, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of a frame with its index as a column, where that is more than numbers
+    of rows.
+    """
+    if not isinstance(index, list) or len(index) != len(rows):
+        return rows
+    if all(str(name).isdigit() for name in index):
+        return rows
+    return [
+        {"index": name if isinstance(name, str | int) else str(name), **row}
+        for name, row in zip(index, rows, strict=True)
+    ]
 
 
 def _lists(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:

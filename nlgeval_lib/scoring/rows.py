@@ -10,7 +10,9 @@ evaluator cannot be shown, and why; `repeated` which rows are there twice.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import math
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -247,7 +249,8 @@ class Parts:
                 cells_read.append(reader(value) if reader else value)
         except ValueError as error:
             place = self.place(places[len(cells_read)], ours)
-            raise InputError(f"{place}{error}") from None
+            words = cells.words_in(values) if reader is as_number else ""
+            raise InputError(f"{place}{error}{words}") from None
         if reader is as_number:
             return np.array(cells_read, dtype=float)
         return pd.Series(cells_read, places, dtype=object)
@@ -364,7 +367,7 @@ def chosen_rows(
         return replace(rows, rows=min(rows.rows, limit or rows.rows))
     rows = _of_file(input, format, delimiter, dialect or Dialect())
     marks = tuple(missing_values) or _recorded_marks(rows.earlier)
-    words = [*rows.words, *cells.words_for(values)]
+    words = [*cells.words_for(values), *rows.words]
     length = min(rows.rows, limit or rows.rows)
     rows = replace(rows, rows=length, missing_values=marks, words=words)
     rows = _with_paths(rows, mapping := [*mapping])
@@ -416,7 +419,7 @@ def _of_file(path: str, format: str, delimiter: str, dialect: Dialect) -> Parts:
         sha256=file.sha256,
         remarks=file.remarks,
         earlier=provenance.record_of(path, file.sha256),
-        words=cells.words_for((), dialect.decimal),
+        words=cells.words_for(map("<".join, file.orders.values()), dialect.decimal),
     )
 
 
@@ -482,8 +485,16 @@ def _fitting(rows: Parts) -> Parts:
         return rows
     problems: dict[str, str] = {}
     sensible = set()  # of ratings those with a number, of ids those with a name
+    raters = {ours: names for ours, names in taken.items() if ours.startswith("rater_")}
+    compared = raters if RATING in plan.sources else {}
+    ranges = Ranges()
     needed = {name for names in taken.values() for name in names}
+    if compared:
+        needed |= {*plan.sources[RATING]}
     for raw in map(_plain, rows.frames([n for n in rows.columns if n in needed])):
+        for ours in (RATING, *compared) if compared else ():
+            with contextlib.suppress(InputError):
+                ranges.add(ours, rows.cells(raw, ours))
         for ours, names in taken.items():
             column = raw[names[0]]
             if ours.startswith(RATINGS) and rows.has_number(column):
@@ -504,7 +515,39 @@ def _fitting(rows: Parts) -> Parts:
         elif ours not in sensible:
             problem = "words, so no rating (--values 'no=0,yes=1' reads words)"
             plan = plan.without(ours, problem)
+    for ours in compared.keys() & plan.sources.keys():
+        if problem := ranges.far(ours, RATING):
+            plan = plan.without(ours, problem)
     return replace(rows, plan=plan, unfit=unfit)
+
+
+class Ranges:
+    """The least and the largest number of columns."""
+
+    def __init__(self) -> None:
+        self.ends: dict[str, tuple[float, float]] = {}
+
+    def add(self, name: str, values: np.ndarray) -> None:
+        """Count the numbers of a part of a column; NaN is none."""
+        present = values[~np.isnan(values)]
+        if len(present):
+            low, high = self.ends.get(name, (math.inf, -math.inf))
+            self.ends[name] = min(low, present.min()), max(high, present.max())
+
+    def far(self, name: str, rating: str) -> str:
+        """Why a column is no rating beside another one: its numbers are all farther
+        from those than these are apart; "" where they are not.
+        """
+        if not {name, rating} <= self.ends.keys():
+            return ""
+        (low, high), (least, most) = self.ends[name], self.ends[rating]
+        spread = most - least
+        if not spread or (high >= least - spread and low <= most + spread):
+            return ""
+        return (
+            f"from {low:g} to {high:g}, so no rating beside {least:g} to {most:g} "
+            f"(--map {name}={name} takes it)"
+        )
 
 
 def _may_be_id(value: Any) -> bool:
@@ -627,12 +670,12 @@ def _row_at(rows: Parts, position: int) -> Rows:
 
 
 def lists_as_text(part: Rows) -> dict[str, int]:
-    """How many cells of each column of one text look like a list of texts."""
+    """How many cells that are read as one text look like several, by column."""
     counts = {}
-    for ours in ("output", "reference"):
+    for ours in ("output", "reference", "references"):
         texts = part.frame.get(ours, ())
         number = sum(
-            isinstance(text, str) and bool(cells.listed(text)) for text in texts
+            isinstance(text, str) and cells.looks_packed(text) for text in texts
         )
         if number:
             counts[ours] = number

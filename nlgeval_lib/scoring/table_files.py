@@ -14,6 +14,7 @@ import csv
 import hashlib
 import importlib
 import io
+import itertools
 import json
 import os
 import shutil
@@ -168,6 +169,7 @@ class TableFile:
     rows: how many.
     sha256: of the bytes.
     remarks: what is left out, and as what it is read.
+    orders: columns of words that have an order -> their words, the least first.
     Raises: InputError naming the file and the line for what cannot be read, and for a
     file without rows.
     """
@@ -181,6 +183,7 @@ class TableFile:
     ) -> None:
         self.dialect = dialect or Dialect()
         self.remarks: list[str] = []
+        self.orders: dict[str, list[str]] = {}  # column -> its words, the least first
         self._blank = 0
         self._numbered = False  # whether a nameless first column has row numbers
         self.kind = format_of(path, format)
@@ -219,7 +222,10 @@ class TableFile:
             _check_once(names, f"{self.name}: ")
             # pandas stores the index of a frame as a column of such a name
             index = "__index_level_"
-            return [name for name in names if not name.startswith(index)], rows
+            columns_kept = [name for name in names if not name.startswith(index)]
+            for name, order in self.orders.items():
+                self.remarks.append(f"{name} has an order: {' < '.join(order)}")
+            return columns_kept, rows
         columns: dict[str, None] = {}
         rows = 0
         for _, record in self._records():
@@ -343,17 +349,25 @@ class TableFile:
         quoted = self.dialect.quoted and self.dialect.log != logs.MQM
         header: list[str] = []
         line = 1
+        lines = self._csv_lines()
+        delimiter = self.delimiter
+        first = next(lines)
+        if first.startswith("sep=") and len(first.strip()) == 5:
+            delimiter = first[4]  # as Excel says it
+            first = "\n"
         try:
             reader = csv.reader(
-                self._csv_lines(),
-                delimiter=self.delimiter,
+                itertools.chain([first], lines),
+                delimiter=delimiter,
                 quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
                 strict=True,
             )
             for row in reader:
                 place = f"line {line}"
                 line = reader.line_num + 1
-                if not header:
+                if not header and not any(map(str.strip, row)):
+                    self._blank += bool(row)
+                elif not header:
                     header = row
                     self._check_header(header)
                 elif not any(map(str.strip, row)):
@@ -423,6 +437,8 @@ class TableFile:
         texts = []
         try:
             for field in ParquetFile(self._file).schema_arrow:
+                if pyarrow.types.is_dictionary(field.type) and field.type.ordered:
+                    self._note_order(field)
                 if field.type in (pyarrow.string(), pyarrow.large_string()):
                     texts.append(field.name)
             yield ParquetFile(self._file, read_dictionary=texts)
@@ -434,6 +450,17 @@ class TableFile:
                 f"{self.name} has a value that cannot be read: {error}; leave its "
                 "column out, or save the table as CSV"
             ) from None
+
+    def _note_order(self, field: Any) -> None:
+        """Keep the words of an ordered category of pandas, the least first."""
+        import pyarrow
+        from pyarrow.parquet import ParquetFile
+
+        if field.name in self.orders or field.type.value_type != pyarrow.string():
+            return
+        for batch in ParquetFile(self._file).iter_batches(1, columns=[field.name]):
+            self.orders[field.name] = batch.column(0).dictionary.to_pylist()
+            return
 
     def _parquet_parts(self, columns: list[str]) -> Iterator[pd.DataFrame]:
         """The rows of parquet in parts; the place of a row is its number, "row 7"."""
