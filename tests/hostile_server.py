@@ -4,6 +4,7 @@ tells it to, and a judge.
 
 from __future__ import annotations
 
+import base64
 import json
 import socket
 import threading
@@ -15,6 +16,31 @@ from typing import Any
 from loopback import LoopbackServer, QuietHandler
 
 BIG = 2_000_000
+SERVED_KEY = "sk-Ab3dE-f6hIjK_lmN0pQ9rStUvWxYz01234-Qq7"
+# how a server may repeat a key: name -> what it makes of it
+KEY_FORMS: dict[str, Callable[[str], str]] = {
+    "as it is": lambda key: key,
+    "base64": lambda key: base64.b64encode(key.encode()).decode(),
+    "base64 of the header": lambda key: base64.b64encode(
+        f"Bearer {key}".encode()
+    ).decode(),
+    "base64 within more": lambda key: base64.urlsafe_b64encode(
+        f"k={key};".encode()
+    ).decode(),
+    "hex": lambda key: key.encode().hex(),
+    "hex in capitals": lambda key: key.encode().hex(" ").upper(),
+    "reversed": lambda key: key[::-1],
+    "in capitals": str.upper,
+    "percent-encoded": lambda key: "".join(f"%{ord(sign):02X}" for sign in key),
+    "its dashes percent-encoded": lambda key: key.replace("-", "%2d"),
+    "escaped": lambda key: "".join(f"\\u{ord(sign):04x}" for sign in key),
+    "as HTML": lambda key: "".join(f"&#x{ord(sign):x};" for sign in key),
+    "in two lines": lambda key: f"{key[:30]}\n{key[30:]}",
+    "letter by letter": " ".join,
+    "without its end": lambda key: key[:-1],
+    "without its beginning": lambda key: key[1:],
+    "a part": lambda key: key[21:36],
+}
 
 
 class HostileServer(LoopbackServer):
@@ -237,12 +263,14 @@ def answer(body: dict[str, Any], text: str) -> dict[str, Any]:
 
 class JudgeServer(HostileServer):
     """`reply(prompt)` gives the text, or an HTTP status; a failure's message repeats
-    the key that it was sent. named: which model an answer says that it is of.
+    the key that it was sent. named: which model an answer says that it is of. repeated:
+    what a failure makes of the key.
     """
 
     def __init__(self, reply: Callable[[str], str | int]) -> None:
         self.reply = reply
         self.named: Callable[[], str] = lambda: "judge-served"
+        self.repeated: Callable[[str], str] = str
         self.answered: list[str] = []
         super().__init__()
         self.RequestHandlerClass = JudgeHandler
@@ -256,6 +284,9 @@ class JudgeServer(HostileServer):
 class JudgeHandler(Handler):
     server: JudgeServer
 
+    def repeated(self) -> str:
+        return self.server.repeated(self.headers["authorization"])
+
     def do_POST(self) -> None:
         body, prompt, _ = self.taken()
         said = self.server.reply(prompt)
@@ -264,7 +295,7 @@ class JudgeHandler(Handler):
                 said,
                 {
                     "error": {
-                        "message": f"refused for {self.headers['authorization']}",
+                        "message": f"refused for {self.repeated()}",
                         "code": None,
                     }
                 },

@@ -62,23 +62,21 @@ if [ "$("$uv" --version 2>/dev/null | cut -d' ' -f2)" != "$UV_VERSION" ]; then
 fi
 . tools/certificates.sh
 say "installing $(grep -c == "$lock") locked packages ($lock); a minute or two on a first run"
-if [[ $group = cpu* ]]; then
-    say "torch is of the locked version, but held against no hash: each index has its own build of it"
-fi
 export UV_COMPILE_BYTECODE=1 UV_FIND_LINKS=${UV_FIND_LINKS:-${PIP_FIND_LINKS:-}} VIRTUAL_ENV=$here/.venv
-# Every package is held against the hashes in the lock; of the CPU locks all but torch. These have no CUDA packages,
-# so torch must be a CPU build: from a local folder of wheels where one is set, else from PyTorch's own CPU index.
-torch=()
-strict=(--require-hashes)
-if [[ $group = cpu* ]]; then strict=(); fi
-if [[ $group = cpu* ]] && [ -z "$UV_FIND_LINKS" ]; then torch=(--torch-backend cpu); fi
-# The folder may have no torch for this Python: the index's own is then installed, and does not load without CUDA
-torch_loads() { [[ $group != cpu* ]] || .venv/bin/python -c 'import torch' >/dev/null 2>&1; }
-if ! "$uv" pip sync ${torch[@]+"${torch[@]}"} ${strict[@]+"${strict[@]}"} "$lock" || ! torch_loads; then
+# Every package is held against the hashes in its lock. Those of torch in the CPU locks are of PyTorch's CPU builds, which
+# a local folder of wheels has where one is set, else PyTorch's own index; uv finds them by the tag of the build alone.
+tag=
+backend=()
+if [[ $group = cpu* ]]; then tag=+cpu; fi
+if [[ $group = cpu* ]] && [ -z "$UV_FIND_LINKS" ]; then backend=(--torch-backend cpu); fi
+# The packages of a lock, each with its hashes, whose names begin so (with=1) or do not (with=0)
+entries() { awk -v with="$1" '/^[^ ]/ { is = /^(torch|triton)==|^(nvidia|cuda)-/ } is == with' "$2"; }
+if ! sed -E "s/^(torch==[0-9.]+) /\\1$tag /" "$lock" |
+    "$uv" pip sync ${backend[@]+"${backend[@]}"} --require-hashes -; then
     [[ $group = cpu* ]] || exit 1
-    say "NOT AS LOCKED: no CPU build of torch within reach. The package index's own torch is installed (larger), and what"
-    say "it needs beyond the lock (CUDA) in whatever version there is, held against no hash of ours"
-    "$uv" pip install -r "$lock" --override requirements/overrides-cpu.txt
+    say "NOT AS LOCKED: no CPU build of torch within reach. The package index's own build is installed (several GB), with"
+    say "the CUDA packages that it loads; all are held against the hashes of requirements/gpu.txt"
+    { entries 0 "$lock"; entries 1 requirements/gpu.txt; } | "$uv" pip sync --require-hashes -
 fi
 "$uv" pip install -q --no-deps --no-build-isolation -e .
 # Running a notebook is no change for git (.gitattributes); a folder that is no checkout of its own needs none of it

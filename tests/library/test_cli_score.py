@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 import typer
 from cli_tools import KEY, asks, call, jsonl, rows
+from hostile_server import KEY_FORMS, SERVED_KEY
 
 from nlgeval_lib import cli
 from nlgeval_lib.engines import Sampling, ScriptedEngine, complete
@@ -70,6 +71,37 @@ def test_the_key_is_nowhere(nl, judge, tmp_path):
     assert len(files) > 5 and not [
         path for path in files if KEY.encode() in path.read_bytes()
     ]
+
+
+def test_the_key_is_in_no_file_in_another_form(nl, judge, tmp_path, monkeypatch):
+    """In error texts of half the rows, in answers of the others."""
+    monkeypatch.setenv("OPENAI_API_KEY", SERVED_KEY)
+    forms = [form(SERVED_KEY) for form in KEY_FORMS.values()]
+
+    def reply(prompt):
+        number = int(prompt.split("answer ")[1].split()[0])
+        server.repeated = lambda _: forms[number // 2]
+        return 400 if number % 2 else f"({forms[number // 2]}) Score: 3"
+
+    server = judge(reply)
+    jsonl(tmp_path / "my.jsonl", rows(2 * len(forms)))
+    said = ""
+    for more in (("-o", "s.csv"), ("-o", "s.jsonl", "--raw", "raw.jsonl")):
+        one_by_one = ("--engine-set", "concurrency=1")
+        got = nl(
+            *("score", "-e", "llmscore", "-i", "my.jsonl"),
+            *asks(server, *one_by_one, *more),
+        )
+        said += got.out + got.err
+    assert len(server.bodies) > 2 * len(forms)
+    texts = [said]
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            texts.append(path.read_bytes().decode(errors="replace"))
+    for form in forms:
+        # JSON and CSV may write it in their own escapes
+        written = {form, json.dumps(form)[1:-1], form.replace('"', '""')}
+        assert not [text for text in texts for one in written if one in text], form
 
 
 def test_interrupted_and_resumed_asks_nothing_twice(judge, tmp_path):

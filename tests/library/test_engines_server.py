@@ -5,7 +5,6 @@ failed ones named.
 from __future__ import annotations
 
 import asyncio
-import base64
 import io
 import itertools
 import json
@@ -18,6 +17,7 @@ import time
 import hostile_server
 import pytest
 from cli_tools import cases
+from hostile_server import KEY_FORMS, SERVED_KEY
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -600,35 +600,9 @@ def test_an_answer_with_the_key_in_escapes_is_kept_nowhere(ask, content, tmp_pat
     assert KEY[:12].encode() not in kept
 
 
-WAYS = {
-    "as it is": lambda key: key,
-    "base64": lambda key: base64.b64encode(key.encode()).decode(),
-    "base64 of the header": lambda key: base64.b64encode(
-        f"Bearer {key}".encode()
-    ).decode(),
-    "base64 within more": lambda key: base64.urlsafe_b64encode(
-        f"k={key};".encode()
-    ).decode(),
-    "hex": lambda key: key.encode().hex(),
-    "hex in capitals": lambda key: key.encode().hex(" ").upper(),
-    "reversed": lambda key: key[::-1],
-    "in capitals": str.upper,
-    "percent-encoded": lambda key: "".join(f"%{ord(sign):02X}" for sign in key),
-    "its dashes percent-encoded": lambda key: key.replace("-", "%2d"),
-    "escaped": lambda key: "".join(f"\\u{ord(sign):04x}" for sign in key),
-    "as HTML": lambda key: "".join(f"&#x{ord(sign):x};" for sign in key),
-    "in two lines": lambda key: f"{key[:30]}\n{key[30:]}",
-    "letter by letter": " ".join,
-    "without its end": lambda key: key[:-1],
-    "without its beginning": lambda key: key[1:],
-    "a part": lambda key: key[21:36],
-}
-SERVED_KEY = "sk-Ab3dE-f6hIjK_lmN0pQ9rStUvWxYz01234-Qq7"
-
-
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", KEY_FORMS)
 def test_the_key_is_known_in_another_form(way):
-    hidden = WAYS[way](SERVED_KEY)
+    hidden = KEY_FORMS[way](SERVED_KEY)
     texts = {"text", "reasoning", "finish_reason", "served", "fingerprint"}
     for name in texts:
         made = Completion("k", **{"text": "4", name: f"see ({hidden}) there"})
@@ -648,7 +622,7 @@ def test_the_key_is_known_in_another_form(way):
 @pytest.mark.parametrize("way", ["base64", "reversed"])
 def test_the_key_in_another_form_is_kept_nowhere(ask, way, monkeypatch, tmp_path):
     monkeypatch.setenv("OPENAI_API_KEY", SERVED_KEY)
-    hidden = WAYS[way](SERVED_KEY)
+    hidden = KEY_FORMS[way](SERVED_KEY)
     completion, _ = ask(200, text(f"you sent ({hidden}) here"))
     assert completion.error == "the answer repeats the API key; nothing of it is kept"
     failed, _ = ask(401, json.dumps({"error": {"message": hidden}}).encode())

@@ -78,9 +78,47 @@ def locked(group: str) -> dict[str, tuple[str, int]]:
 
 @pytest.mark.parametrize("group", [*LOCK_GROUPS, "uv", "archive"])
 def test_every_package_of_a_lock_has_its_hashes(group: str) -> None:
-    """Of torch in a CPU lock there are none: each index has its own build."""
     without = {name for name, (_, hashes) in locked(group).items() if not hashes}
-    assert without == ({"torch"} if group.startswith("cpu") else set())
+    assert without == set()
+
+
+@pytest.mark.parametrize("group", ["cpu", "cpu-vllm"])
+def test_torch_of_a_cpu_lock_is_a_cpu_build_for_every_python(group: str) -> None:
+    text = (ROOT / f"requirements/{group}.txt").read_text(encoding="utf-8")
+    [entry] = re.findall(r"^torch==(?:.*\\\n)+.*$", text, re.M)
+    listed = (ROOT / "requirements/torch-cpu.sha256").read_text(encoding="utf-8")
+    builds = {}
+    for line in listed.splitlines():
+        digest, name = line.split()
+        _, version, python, _, _ = name.split("-")
+        builds[digest] = (version, python)
+    assert set(re.findall(r"[0-9a-f]{64}", entry)) == set(builds)
+    version = re.findall(r"==(\S+)", entry)[0]
+    assert {each for each, _ in builds.values()} == {f"{version}+cpu"}
+    pythons = {python for _, python in builds.values()}
+    assert pythons == {"cp311", "cp312", "cp313", "cp314"}
+
+
+def test_the_lock_with_torch_of_the_package_index_has_every_hash(
+    tmp_path: Path,
+) -> None:
+    """What `tools/setup.sh` installs where no CPU build is within reach."""
+    setup = (ROOT / "tools/setup.sh").read_text(encoding="utf-8")
+    [function] = re.findall(r"^entries\(\) .*$", setup, re.M)
+    for group in ("cpu", "cpu-vllm"):
+        script = f"{function}\nentries 0 requirements/{group}.txt; entries 1 requirements/gpu.txt"
+        done = subprocess.run(
+            ["bash", "-euc", script], cwd=ROOT, capture_output=True, text=True
+        )
+        written = {
+            requirement.partition("==")[0]: hashes.count("--hash")
+            for requirement, hashes in re.findall(
+                r"^(\S+==\S+)((?:.*\\\n)*.*)$", done.stdout, re.M
+            )
+        }
+        assert {*locked(group), "triton"} <= {*map(canonicalize_name, written)}
+        assert min(written.values()) > 0
+        assert done.stdout.count("\ntorch==") == 1
 
 
 def test_uv_has_one_version() -> None:
