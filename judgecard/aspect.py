@@ -28,7 +28,8 @@ class Aspect:
     other_judges: name -> the scores of another judge, one a row.
     scale: of the scores; None where it is not known.
     rated_on: the scale of the ratings; None where it is not known.
-    flat: inputs and systems are not known, or there is one system alone.
+    flat: inputs and systems are not known, there is one system alone, or one output of
+        each input.
     levels: of the coefficients: "dataset", and where rows are not flat "input" and
         "system".
     grid: places rows in `X[system, input]`.
@@ -60,7 +61,9 @@ class Aspect:
         self.scale = _scale_that_holds(scale, self.values)
 
         systems = rows["system_id"].nunique()
-        self.flat = judged.flat or systems < 2
+        # where each input has one output there is no order within an input
+        one_an_input = rows["input_id"].is_unique
+        self.flat = judged.flat or systems < 2 or one_an_input
         self.levels = statistics.LEVELS
         if self.flat:
             self.levels = ("dataset",)

@@ -71,6 +71,34 @@ def mean_interval(values: np.ndarray, units: np.ndarray | None = None) -> Number
     }
 
 
+def interval_by_moves(value: float, moves: np.ndarray) -> Numbers:
+    """A value and its interval by t, from what each unit moves it: as the mean of the
+    moves spreads.
+
+    moves: one a unit; their mean is the value's error.
+    """
+    cell = mean_interval(moves - moves.mean() + value)
+    return cell | {"value": float(value)}
+
+
+def difference_interval(
+    values: np.ndarray, first: np.ndarray, second: np.ndarray, units: Any
+) -> Numbers:
+    """The mean of some values less that of others, with its interval over units.
+
+    first, second: whether each value is among the ones, or the others; both have some.
+    units: a label a value: values of one unit, of either side, are not independent.
+    """
+    moves = np.zeros(len(values))
+    means = []
+    for side, sign in ((first, 1), (second, -1)):
+        mean = values[side].mean()
+        means.append(mean)
+        moves[side] = sign * (values[side] - mean) / side.sum()
+    by_unit = pd.Series(moves).groupby(np.asarray(units)).sum().to_numpy()
+    return interval_by_moves(means[0] - means[1], by_unit * len(by_unit))
+
+
 def value_or_reason(measure: Callable[..., Any], *arguments: Any) -> Any:
     """What a measure gives, or the reason why it gives nothing.
 

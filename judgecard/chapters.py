@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import quote
 
+from judgecard import looked_for
 from judgecard.web import folded
 from judgecard.written import (
     DASH,
@@ -114,8 +115,8 @@ def failing(numbers: Numbers) -> Iterator[str]:
 
     numbers: of one set.
 
-    Yields: for graded outputs one table for all aspects, then folded ones: thirds,
-        systems, variance, a confusion table an aspect, the worst disagreements; for
+    Yields: for graded outputs one table for all aspects, then folded ones: faults that
+        were looked for, thirds, systems, variance, a confusion table an aspect, the worst disagreements; for
         pairs the accuracy in each subset.
     """
     if numbers["kind"] == "pairs":
@@ -125,6 +126,7 @@ def failing(numbers: Numbers) -> Iterator[str]:
         yield table(rows)
         return
     yield _faults(numbers)
+    yield folded("Faults that were looked for", _looked_for(numbers))
     yield folded("Within thirds by rating and by length", _thirds(numbers))
     yield folded("Leniency by system family", _leniency(numbers))
     yield folded("Where the variance of the scores is", _variance(numbers))
@@ -159,6 +161,11 @@ def _faults(numbers: Numbers) -> str:
             }
         )
     return table(rows)
+
+
+def _looked_for(numbers: Numbers) -> str:
+    """The faults with an interval, found or not, and what could have been told."""
+    return table(list(looked_for.rows(numbers["aspects"])))
 
 
 def _thirds(numbers: Numbers) -> str:

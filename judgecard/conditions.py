@@ -116,13 +116,19 @@ class Condition:
 
 
 def holds(text: str, numbers: Mapping[str, Any]) -> bool:
-    """Whether all conditions of a rule hold; a path that is not there fulfils none.
+    """Whether all conditions of a rule hold, or of one of its alternatives; a path that
+    is not there fulfils none.
 
-    text: conditions joined by ` and `.
+    text: conditions joined by ` and `, alternatives by ` or `.
     numbers: of a set or of an aspect.
 
     Raises: ValueError for a text that is no condition.
     """
+    return any(_all_hold(part, numbers) for part in text.split(" or "))
+
+
+def _all_hold(text: str, numbers: Mapping[str, Any]) -> bool:
+    """Whether all conditions hold. text: joined by ` and `."""
     for condition_text in text.split(" and "):
         condition = Condition.read(condition_text)
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from judgecard import closeness, reliability
+from judgecard import closeness, faults, reliability
 from judgecard.aspect import Aspect
 from judgecard.cells import Numbers, interval, value_or_reason, without_sign
 from judgecard.judged import KEYS, Judged
@@ -33,7 +33,7 @@ def graded(judged: Judged) -> Numbers:
     judged: a set with a judge's scores.
 
     Returns: what `card.json` has of the set: how much was scored (`coverage`),
-    `aspects` by name, and the `worst` disagreements.
+    `halo`, `aspects` by name, and the `worst` disagreements.
     """
     frame = judged.frame
     coverage = {
@@ -41,10 +41,10 @@ def graded(judged: Judged) -> Numbers:
         "n": len(frame),
         "statuses": frame["status"].value_counts().to_dict(),
     }
-    numbers_by_aspect = {}
+    aspects = {}
     for name, rows in frame.groupby("aspect", sort=False):
-        aspect = Aspect(judged, str(name), rows)
-        numbers_by_aspect[str(name)] = _numbers(aspect)
+        aspects[str(name)] = Aspect(judged, str(name), rows)
+    numbers_by_aspect = {name: _numbers(aspect) for name, aspect in aspects.items()}
     return {
         "kind": "graded",
         "title": judged.title,
@@ -54,6 +54,7 @@ def graded(judged: Judged) -> Numbers:
         "systems": int(frame["system_id"].nunique()),
         "coverage": coverage,
         "facts": dict(judged.facts),
+        "halo": value_or_reason(faults.halo, aspects),
         "aspects": numbers_by_aspect,
         "worst": _worst(frame),
     }
@@ -65,9 +66,10 @@ def _numbers(aspect: Aspect) -> Numbers:
     for level in aspect.levels:
         numbers[level] = {}
         for name, coef in COEFS.items():
-            numbers[level][name] = value_or_reason(_coefficient, aspect, coef, level)
-    numbers["use"] = _use(aspect)
-    numbers["length"] = _length(aspect)
+            numbers[level][name] = value_or_reason(coefficient, aspect, coef, level)
+    numbers["use"] = use(aspect)
+    numbers["length"] = length(aspect)
+    numbers["faults"] = faults.of_aspect(aspect)
     numbers["raters"] = reliability.raters(aspect)
     numbers["beside"] = value_or_reason(_beside, aspect)
     numbers["closeness"] = value_or_reason(closeness.measure_closeness, aspect)
@@ -79,7 +81,7 @@ def _numbers(aspect: Aspect) -> Numbers:
     return numbers
 
 
-def _coefficient(aspect: Aspect, coef: str, level: str) -> Numbers:
+def coefficient(aspect: Aspect, coef: str, level: str) -> Numbers:
     """A coefficient with its three intervals.
 
     `low` and `high` are for other systems and inputs like these, `low_these` and
@@ -111,7 +113,7 @@ def _coefficient(aspect: Aspect, coef: str, level: str) -> Numbers:
     return cell
 
 
-def _use(aspect: Aspect) -> Numbers:
+def use(aspect: Aspect) -> Numbers:
     """How the scale is used: `ties`, the share of the most frequent score
     (`mode_share`) and of the most frequent rating, `distinct`, `mean`, `sd`, and the
     shares at both ends.
@@ -122,7 +124,7 @@ def _use(aspect: Aspect) -> Numbers:
     human = aspect.human[~np.isnan(aspect.human)]
     if len(values) < 2:
         return {"reason": "fewer than 2 scores"}
-    use: Numbers = {
+    shares: Numbers = {
         "mode_share": _mode_share(values),
         "human_mode_share": _mode_share(human),
     }
@@ -132,15 +134,15 @@ def _use(aspect: Aspect) -> Numbers:
         low, high = aspect.scale
     # `statistics.scale_use` refuses a scale without length
     if low == high:
-        use["distinct"] = 1
-        use["mean"] = float(low)
-        use["sd"] = 0.0
-        use["ties"] = 1.0
-        return use
+        shares["distinct"] = 1
+        shares["mean"] = float(low)
+        shares["sd"] = 0.0
+        shares["ties"] = 1.0
+        return shares
     scale_use = statistics.scale_use(values, low, high)
     for name in ("distinct", "mean", "sd", "ties", "floor", "ceiling"):
-        use[name] = getattr(scale_use, name)
-    return use
+        shares[name] = getattr(scale_use, name)
+    return shares
 
 
 def _mode_share(values: np.ndarray) -> float:
@@ -152,7 +154,7 @@ def _mode_share(values: np.ndarray) -> float:
     return float(share)
 
 
-def _length(aspect: Aspect) -> Numbers:
+def length(aspect: Aspect) -> Numbers:
     """How does the judge stand to output length?
 
     Returns: all by Kendall's tau-b over all outputs:
@@ -167,17 +169,17 @@ def _length(aspect: Aspect) -> Numbers:
         return {"reason": "no output texts or lengths"}
     values = aspect.values
     human = aspect.human
-    length = aspect.length
-    with_length = value_or_reason(aspect.kendall, values, length)
+    lengths = aspect.length
+    with_length = value_or_reason(aspect.kendall, values, lengths)
     # a judge that prefers short outputs follows the length with the other sign
     direction = np.sign(with_length.get("value") or 1)
-    signed_length = direction * length
+    signed_length = direction * lengths
     return {
         "kendall": with_length,
         "strength": without_sign(with_length),
-        "versus": value_or_reason(aspect.versus, values, length, human),
+        "versus": value_or_reason(aspect.versus, values, lengths, human),
         "closer": value_or_reason(aspect.versus, signed_length, human, values),
-        "rating": value_or_reason(aspect.kendall, length, human),
+        "rating": value_or_reason(aspect.kendall, lengths, human),
     }
 
 

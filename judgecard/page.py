@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from nlgeval_lib import tables
 
 BESIDE = "Beside others"
 IDENTITY = "Who was judged"
+_NAME = re.compile(r"\{.*?\}")  # in a rule's words
 _WHY = (
     "Each part of the sentence follows from a rule on the numbers of this card and "
     "their 95 % intervals. What fails by a rule, or cannot be told, is not praised. "
@@ -125,7 +127,7 @@ def _why(card: Numbers) -> Iterator[str]:
             {
                 "of": rule["of"],
                 "kind": rule["kind"],
-                "words": rule["words"],
+                "words": _NAME.sub("…", rule["words"]),
                 "when": rule["when"],
             }
         )

@@ -17,11 +17,18 @@ import numpy as np
 import pandas as pd
 
 from judgecard import recordings
-from judgecard.cells import Numbers, interval, mean_interval
+from judgecard.cells import (
+    Numbers,
+    difference_interval,
+    interval,
+    mean_interval,
+    value_or_reason,
+)
 from nlgeval_lib import datasets, statistics
 from nlgeval_lib.scoring.cells import InputError
 
 ORDERS = ("given", "swapped")
+FEWEST_PAIRS = 10  # that people prefer the longer, or the shorter, output of
 
 
 @dataclass(frozen=True)
@@ -315,9 +322,11 @@ def measured(paired: Paired) -> Numbers:
         numbers["first"]["ties"] = effect.ties
     longer = _longer(paired.frame)
     if longer is not None:
-        gap = paired.right(verdicts) - paired.right(longer)
-        numbers["longer"] = paired.accuracy(longer)
-        numbers["longer"]["versus"] = paired.mean(gap)
+        # of two outputs of one length either may be taken: half right
+        right = np.where(longer[0] == 0, 0.5, paired.right(longer))
+        numbers["longer"] = paired.mean(right)
+        numbers["longer"]["versus"] = paired.mean(paired.right(verdicts) - right)
+        numbers["longer"]["pull"] = value_or_reason(_pull, paired, longer[0])
     numbers["beside"] = _beside(paired, numbers)
     return numbers
 
@@ -378,6 +387,27 @@ def _longer(frame: pd.DataFrame) -> np.ndarray | None:
     second = statistics.baselines.length(frame["output_2"].tolist())
     verdicts = _higher(first, second)
     return np.stack([verdicts, verdicts])
+
+
+def _pull(paired: Paired, longer: np.ndarray) -> Numbers:
+    """How much more often does the judge err where people prefer the shorter output
+    than where they prefer the longer? 1 of a judge that takes the longer one always.
+
+    longer: the longer output of each pair, 1 or 2; 0 where neither is.
+
+    Raises: ValueError where few pairs of either sort have a verdict.
+    """
+    preference = paired.frame["preference"].to_numpy(dtype=float)
+    wrong = 1 - paired.right(paired.verdicts())
+    told = (preference > 0) & (longer > 0) & ~np.isnan(wrong)
+    agrees = told & (preference == longer)
+    differs = told & (preference != longer)
+    if min(agrees.sum(), differs.sum()) < FEWEST_PAIRS:
+        raise ValueError(
+            f"people prefer the longer, or the shorter, in fewer than {FEWEST_PAIRS} "
+            "pairs"
+        )
+    return difference_interval(wrong, differs, agrees, paired.frame["input_id"])
 
 
 def _subsets(paired: Paired) -> list[Numbers]:

@@ -2,9 +2,9 @@
 the words that follow from them.
 
 A rule is about an aspect or a set. `fails` names a fault, `unproven` what the data
-cannot tell; both forbid praise, and a fault is said before what is unproven. `limits`
-is said beside the praise, and `praises` needs an interval that is clear of zero or
-chance.
+cannot tell; both forbid praise. `limits` names a fault that forbids none. Whatever was
+found is said before what is unproven. `praises` needs an interval that is clear of zero
+or chance.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ def rules() -> tuple[dict[str, str], ...]:
     """The rules in their order: `rule, of, kind, when, words, more`.
 
     `of` is "set" or "aspect"; `kind` is "fails", "unproven", "limits" or "praises";
-    `when` is a condition; `words` go into the verdict where it holds; `more` is what
-    would have to be more where it is unproven: systems, inputs, outputs or pairs.
+    `when` is a condition; `words` go into the verdict where it holds, with names of the
+    measured in braces; `more` is what would have to be more where it is unproven:
+    systems, inputs, outputs or pairs.
     """
     path = Path(__file__).with_name("rules.csv")
     with path.open(encoding="utf-8", newline="") as handle:
@@ -75,7 +76,8 @@ def _holding(of: str, numbers: Numbers) -> Iterator[dict[str, str]]:
     """
     for rule in rules():
         if rule["of"] == of and conditions.holds(rule["when"], numbers):
-            yield rule
+            words = rule["words"].format_map(numbers)
+            yield {**rule, "words": words}
 
 
 def sentence(sets: Numbers, listed: list[Finding]) -> str:
@@ -94,7 +96,7 @@ def sentence(sets: Numbers, listed: list[Finding]) -> str:
 
 def _clauses(numbers: Numbers, of_set: list[Finding]) -> list[str]:
     """What is said of a set: faults of the whole set, or praise and faults by aspect;
-    then what cannot be told, then limits.
+    then limits, then what cannot be told.
 
     numbers: of the set.
     of_set: the rules that hold for it.
@@ -118,6 +120,7 @@ def _clauses(numbers: Numbers, of_set: list[Finding]) -> list[str]:
     # Aspects of which the same is said share a clause.
     for words, aspects in _by_words(failing):
         clauses.append(f"do not use it for {_joined(aspects)}: {words}")
+    clauses += _limits(of_set, failing)
     for finding in untold_of_set:
         needed = _needed(finding, numbers, numbers)
         clauses.append(f"these data cannot tell whether {finding['words']}{needed}")
@@ -127,7 +130,7 @@ def _clauses(numbers: Numbers, of_set: list[Finding]) -> list[str]:
             measured = numbers["aspects"][aspect]
             parts.append(aspect + _needed(untold[aspect], measured, numbers))
         clauses.append(f"for {_joined(parts)} these data cannot tell whether {words}")
-    return clauses + _limits(of_set, unpraised)
+    return clauses
 
 
 def _of_the_set(of_set: list[Finding], kind: str) -> list[Finding]:
@@ -189,15 +192,15 @@ def needed_to_tell(n: int, value: float, low: float, bar: float = 0.0) -> int:
     return math.ceil(n * ((value - low) / (value - bar)) ** 2)
 
 
-def _limits(of_set: list[Finding], unpraised: Collection[str]) -> list[str]:
+def _limits(of_set: list[Finding], failing: Collection[str]) -> list[str]:
     """What is said beside the praise, with the aspects that it is about.
 
-    unpraised: aspects that are not praised; their limits are not named.
+    failing: aspects that are not to be judged at all; their limits are not named.
     """
     aspects_by_limit = defaultdict(list)
     for finding in of_set:
         aspect = finding["aspect"]
-        if finding["kind"] == "limits" and aspect not in unpraised:
+        if finding["kind"] == "limits" and aspect not in failing:
             aspects_by_limit[finding["words"]].append(aspect)
     clauses = []
     for words, aspects in aspects_by_limit.items():

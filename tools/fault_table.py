@@ -1,0 +1,279 @@
+"""Does a card name the faults of planted judges, and accuse no good one? The long run.
+
+    python -m tools.fault_table [--draws 10] [--sets "6 systems" ...]
+
+Planted judges of `tools.planted_faults` score draws of public sets: some of the inputs,
+of `8 systems` some systems too. Writes a row a set and judge into
+`data/simulated/planted_faults.csv`; takes about half an hour. The test makes a few
+draws of the same rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judgecard import closeness, faults, judged, measure, paired, verdict
+from judgecard.aspect import Aspect
+from judgecard.cells import Numbers, value_or_reason
+from nlgeval_lib import datasets, files
+from tools import planted_faults
+from tools.planted_faults import FAULTS, PAIR_FAULTS, Fault
+
+PATH = files.data() / "simulated" / "planted_faults.csv"
+GOOD = "good"
+HALO = "halo over several aspects"
+MOST_INPUTS = 60  # of a draw
+MOST_PAIRS = 400
+SHARE = 0.8  # of the inputs is drawn at most
+# what is said of a judge with as much noise as the ratings vary is true of it
+_TRUE = {"nearer than a constant"}
+Random = np.random.Generator
+
+
+@dataclass(frozen=True)
+class RatedSet:
+    """A public set of rated outputs.
+
+    aspects: with one scale; the first is the one of faults of one aspect.
+    systems: so many are drawn; 0: all.
+    raters: how the columns of its raters begin, "" for none.
+    """
+
+    dataset: str
+    aspects: tuple[str, ...]
+    systems: int = 0
+    raters: str = ""
+
+    def draw(self, rng: Random, aspects: Sequence[str]) -> pd.DataFrame:
+        """Some inputs of these aspects, of all or some systems."""
+        frame = _loaded(self.dataset)
+        frame = frame[frame["aspect"].isin(aspects) & frame["human"].notna()]
+        frame = _some(frame, "input_id", MOST_INPUTS, rng, SHARE)
+        if self.systems:
+            frame = _some(frame, "system_id", self.systems, rng)
+        raters = [name for name in frame if self._is_rater(str(name))]
+        columns = ["input_id", "system_id", "aspect", "human", "output", *raters]
+        drawn = frame[columns].reset_index(drop=True)
+        of_set = datasets.spec(self.dataset).scale
+        scale = {aspect: of_set[aspect] for aspect in aspects}
+        drawn.attrs = {"name": "drawn", "scale": scale}
+        return drawn
+
+    def _is_rater(self, column: str) -> bool:
+        return bool(self.raters) and column.startswith(self.raters)
+
+
+@functools.cache
+def _loaded(dataset: str) -> pd.DataFrame:
+    """A set's rows; nothing changes them."""
+    return datasets.load(dataset)
+
+
+def _some(
+    frame: pd.DataFrame, column: str, most: int, rng: Random, share: float = 1.0
+) -> pd.DataFrame:
+    """The rows of some of a column's values, drawn without replacement.
+
+    most: values at most. share: of all values, at most.
+    """
+    values = frame[column].unique()
+    number = min(most, round(share * len(values)))
+    return frame[frame[column].isin(rng.choice(values, number, replace=False))]
+
+
+SETS: Mapping[str, RatedSet] = {
+    "6 systems": RatedSet(
+        "topical_chat", ("overall", "naturalness", "coherence", "engagingness")
+    ),
+    "8 systems": RatedSet(
+        "summeval",
+        ("relevance", "coherence", "consistency", "fluency"),
+        systems=8,
+        raters="rater_expert",
+    ),
+    "16 systems": RatedSet(
+        "summeval",
+        ("coherence", "relevance", "consistency", "fluency"),
+        raters="rater_expert",
+    ),
+    # no bar of a rule was chosen on these
+    "5 stories": RatedSet("openmeva", ("overall",)),
+    "16 texts of data": RatedSet(
+        "webnlg2020", ("fluency", "text_structure", "correctness"), raters="rater_"
+    ),
+}
+PAIRS = {"pairs, LLMBar": "llmbar", "pairs, PandaLM": "pandalm"}
+
+
+def _findings(numbers: Any) -> tuple[set[str], set[str]]:
+    """The rules that name a fault, and those whose words are in the verdict.
+
+    numbers: of a set, as `measure.graded` or `paired.measured` have it.
+    """
+    sets = files.plain({"drawn": numbers})
+    listed = verdict.findings(sets)
+    sentence = verdict.sentence(sets, listed)
+    holding = set()
+    said = set()
+    for finding in listed:
+        if finding["kind"] in (verdict.FAILS, "limits"):
+            holding.add(finding["rule"])
+            if finding["words"] in sentence:
+                said.add(finding["rule"])
+    return holding, said
+
+
+def _of_scores(frame: pd.DataFrame, values: np.ndarray) -> tuple[set[str], set[str]]:
+    """`_findings` of scores, one a row of a drawn set."""
+    scored = judged.with_values(judged.rated(frame), np.asarray(values, dtype=float))
+    scored = replace(scored, scale=frame.attrs["scale"])
+    aspects = {}
+    for name, rows in scored.frame.groupby("aspect", sort=False):
+        aspects[str(name)] = Aspect(scored, str(name), rows)
+    numbers = {
+        "kind": "graded",
+        "title": scored.title,
+        "systems": int(frame["system_id"].nunique()),
+        "inputs": int(frame["input_id"].nunique()),
+        "coverage": {"value": float(scored.frame["value"].notna().mean())},
+        "halo": value_or_reason(faults.halo, aspects),
+        "aspects": {name: _numbers(aspect) for name, aspect in aspects.items()},
+    }
+    return _findings(numbers)
+
+
+def _numbers(aspect: Aspect) -> Numbers:
+    """What rules on faults read of an aspect, as `measure.graded` has it; what only
+    praise reads is left out, as it takes long.
+    """
+    kendall = value_or_reason(measure.coefficient, aspect, "kendall-b", "dataset")
+    return {
+        "n": int(aspect.present.sum()),
+        "dataset": {"kendall": kendall},
+        "input": {},
+        "use": measure.use(aspect),
+        "length": measure.length(aspect),
+        "faults": faults.of_aspect(aspect),
+        "closeness": value_or_reason(closeness.measure_closeness, aspect),
+        "raters": {},
+        "beside": {},
+    }
+
+
+def _of_verdicts(
+    frame: pd.DataFrame, verdicts: np.ndarray
+) -> tuple[set[str], set[str]]:
+    """`_findings` of verdicts on pairs, (order, pair)."""
+    given, swapped = verdicts
+    judge = replace(
+        paired.load_paired(frame), frame=frame.assign(given=given, swapped=swapped)
+    )
+    return _findings(paired.measured(judge))
+
+
+def _pairs(name: str, rng: Random) -> pd.DataFrame:
+    """Some pairs of a set, without those that people call equal."""
+    frame = datasets.load_pairs(name)
+    frame = frame[frame["preference"].isin([1, 2])]
+    return _some(frame, "input_id", MOST_PAIRS, rng, SHARE).reset_index(drop=True)
+
+
+def one_draw(where: str, judge: str, seed: int) -> tuple[bool, bool]:
+    """Is a planted fault found, and is it in the verdict's sentence? Of a good judge:
+    is any fault found, or said?
+
+    where: of `SETS` or `PAIRS`. judge: of `faults_of`, or `GOOD`.
+    """
+    rng = np.random.default_rng(seed)
+    if where in PAIRS:
+        frame = _pairs(PAIRS[where], rng)
+        if judge == GOOD:
+            noise = planted_faults.GOOD_NOISE[seed % 4]
+            verdicts = planted_faults.good_of_pairs(frame, rng, noise)
+        else:
+            verdicts = PAIR_FAULTS[judge].scores(frame, rng)
+        found, said = _of_verdicts(frame, verdicts)
+    else:
+        found, said = _of_scores(*_scored(SETS[where], judge, seed, rng))
+    if judge == GOOD:
+        return bool(found - _TRUE), bool(said - _TRUE)
+    rules = set(faults_of(where)[judge].rules)
+    return bool(rules & found), bool(rules & said)
+
+
+def _scored(
+    rated: RatedSet, judge: str, seed: int, rng: Random
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """A draw of a set and a planted judge's scores of it."""
+    aspects = rated.aspects[:1]
+    if judge == HALO:
+        # the aspects that have one scale
+        scales = datasets.spec(rated.dataset).scale
+        last = scales[rated.aspects[-1]]
+        aspects = tuple(name for name in rated.aspects if scales[name] == last)
+    frame = rated.draw(rng, aspects)
+    if judge == GOOD:
+        noise = planted_faults.GOOD_NOISE[seed % 4]
+        return frame, planted_faults.good(frame, rng, noise)
+    return frame, FAULTS[judge].scores(frame, rng)
+
+
+def faults_of(where: str) -> dict[str, Fault]:
+    """The faults that a judge of a set can have, by name."""
+    if where in PAIRS:
+        return dict(PAIR_FAULTS)
+    rated = SETS[where]
+    faults = dict(FAULTS)
+    if not rated.raters:
+        faults.pop("a copy of one rater")
+    if len(rated.aspects) < 2:
+        faults.pop(HALO)
+    return faults
+
+
+def measured(where: str, judge: str, draws: int) -> dict[str, Any]:
+    """A row of the table: in how many draws is the fault found, and said?"""
+    outcomes = [one_draw(where, judge, seed) for seed in range(draws)]
+    found, said = np.sum(outcomes, axis=0)
+    return {
+        "set": where,
+        "judge": judge,
+        "draws": draws,
+        "found": int(found),
+        "said": int(said),
+    }
+
+
+def rows(names: Sequence[str], draws: int) -> Iterator[dict[str, Any]]:
+    """The rows of these sets, faults first."""
+    for where in names:
+        for judge in faults_of(where):
+            yield measured(where, judge, draws)
+        yield measured(where, GOOD, 2 * draws)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure all sets, or some, and write the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    names = [*SETS, *PAIRS]
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--sets", nargs="+", default=names, choices=names)
+    options = parser.parse_args(argv)
+    table = []
+    for row in rows(options.sets, options.draws):
+        print(row, flush=True)
+        table.append(row)
+    files.write_text(PATH, pd.DataFrame(table).to_csv(index=False))
+
+
+if __name__ == "__main__":
+    main()
