@@ -72,8 +72,8 @@ def _one_score_a_system(aspect: Aspect) -> Numbers:
         raise ValueError("no several outputs of several systems")
     shares = {}
     for name, column in (("value", "value"), ("people", "human")):
-        counts = pd.crosstab(systems, rows[column])
-        shares[name] = float(counts.max(axis=1).sum() / len(rows))
+        counts = rows.groupby([systems, rows[column]]).size()
+        shares[name] = float(counts.groupby(level=0).max().sum() / len(rows))
     return {**shares, "n": len(rows)}
 
 

@@ -19,7 +19,7 @@ import pandas as pd
 
 from judgecard import label_sheets, rated_columns
 from judgecard.estimates import Estimates, estimate
-from judgecard.rated_rows import training_column
+from judgecard.rated_rows import SEEN, training_column
 from nlgeval_lib import statistics
 from nlgeval_lib.scoring import rows
 from nlgeval_lib.scoring.cells import InputError
@@ -108,7 +108,7 @@ def needed(
         if column not in data.theirs:
             raise InputError(data.lacks(column))
     wanted = {score, *humans, *rows.IDS, by or "aspect", rows.RATER, "output"}
-    wanted |= {topic or rated_columns.TOPIC, training_column(score)}
+    wanted |= {topic or rated_columns.TOPIC, training_column(score), SEEN}
     wanted.add(label_sheets.PROBABILITY)
     return data.only(lambda name: name in wanted)
 

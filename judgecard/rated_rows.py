@@ -77,7 +77,7 @@ def prepared(
             column = data.theirs.get(name, name)
             raise InputError(f"{column!r} is named for the scores and for the ratings")
     data.check_ids()
-    data, notes = _without_training_rows(data, scores)
+    data, notes = _without_training_rows(data, scores, humans)
     present = [name for name in (*scores, *humans) if name in data.frame]
     data = _with(data, {name: data.numbers(name) for name in present})
     data = _wide(data, scores, humans, notes)
@@ -109,21 +109,34 @@ def _with(data: Rows, columns: dict[str, np.ndarray]) -> Rows:
     return dataclasses.replace(data, frame=data.frame.assign(**columns))
 
 
-def _without_training_rows(data: Rows, scores: Sequence[str]) -> tuple[Rows, list[str]]:
+def _without_training_rows(
+    data: Rows, scores: Sequence[str], humans: Sequence[str]
+) -> tuple[Rows, list[str]]:
     """The rows that no score was fitted on, and a note on how many are left out.
 
-    Raises: InputError where there are none.
+    Raises: InputError where there are none, or none of them has a rating.
     """
     fitted_on = np.zeros(len(data), dtype=bool)
-    for column in map(training_column, scores):
+    columns = [training_column(score) for score in scores]
+    if len(scores) == 1:
+        # a mark without a name can mean no other score
+        columns.append(SEEN)
+    for column in columns:
         if column in data.frame:
             marks = data.frame[column].astype(str).str.lower()
             fitted_on |= marks.isin(("true", "1", "1.0")).to_numpy()
     if not fitted_on.any():
         return data, []
-    if fitted_on.all():
+    rated = np.zeros(len(data), dtype=bool)
+    for name in humans:
+        if name in data.frame:
+            rated |= ~np.isnan(data.numbers(name))
+    if not rated.any():
+        rated[:] = True
+    if fitted_on[rated].all():
+        every = "every row" if fitted_on.all() else "every rated row"
         raise InputError(
-            f"{data.name}: a score was fitted on every row; rate others, "
+            f"{data.name}: a score was fitted on {every}; rate others, "
             "or use score --cross-fit"
         )
     count = int(fitted_on.sum())

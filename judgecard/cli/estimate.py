@@ -94,10 +94,12 @@ def estimate(options: Estimate) -> None:
     outputs say (prediction-powered inference). A poor judge is left out; a good one is
     worth more labels: `worth` is how many each label counts for. What is rated must
     have been drawn at random, by output or by input, and the judge must not have seen
-    the ratings. `ranks` are those that a system can have, at 95 % for all systems at
-    once; `p_adjusted` is corrected over all differences. Inputs of one topic count as
-    one unit. Verdicts of 0 and 1 get pass rates with the judge's errors taken out, too,
-    also for systems without any label.
+    the ratings: rows marked `seen_in_training` are left out, and refused where no other
+    is rated. The interval holds for such raters, not for other ones. `ranks` are those
+    that a system can have, at 95 % for all systems at once; `p_adjusted` is corrected
+    over all differences. Inputs of one topic count as one unit. Verdicts of 0 and 1 get
+    pass rates with the judge's errors taken out, too, also for systems without any
+    label.
 
     \b
     Examples:

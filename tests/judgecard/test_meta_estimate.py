@@ -317,3 +317,60 @@ def test_a_judge_with_wild_scores_is_left_out(seed: int) -> None:
     made = estimate(scores, ratings)
     assert made.worth_means >= 1
     assert made.worth_differences >= 1
+
+
+# -- labels that the judge has seen, and labels that are skewed
+
+
+@pytest.mark.parametrize("mark", ["judge_seen_in_training", "seen_in_training"])
+def test_a_judge_that_was_fitted_on_all_labels_is_refused(nl, file, mark):
+    table = pd.read_csv("s.csv")
+    table.loc[table["input_id"] >= 30, "ann"] = np.nan
+    table[mark] = table["input_id"] < 30
+    table.to_csv("seen.csv", index=False)
+    options = ("--score", "judge", "--human", "ann")
+    got = nl("estimate", "seen.csv", *options)
+    assert got.code == 2 and "every rated row" in got.err and "--cross-fit" in got.err
+    table[mark] = table["input_id"] < 10
+    table.to_csv("some.csv", index=False)
+    got = nl("estimate", "some.csv", *options, "--format", "csv")
+    assert got.code == 0 and "30 rows that a score was fitted on" in got.err
+    left = table[~table[mark]].drop(columns=mark)
+    left.to_csv("left.csv", index=False)
+    assert nl("estimate", "left.csv", *options, "--format", "csv").out == got.out
+
+
+def test_a_judge_that_says_the_labels_where_there_are_any_is_doubted():
+    scores, ratings = rated(labels=80)
+    assert "seen the labels" not in estimate(scores, ratings).reason
+    knowing = np.where(np.isnan(ratings), scores, ratings)
+    assert "seen the labels" in estimate(3 * knowing - 2 * scores, ratings).reason
+
+
+def test_few_skewed_labels_are_told():
+    rng = np.random.default_rng(4)
+    ratings = np.full((1, 200), np.nan)
+    scores = rng.normal(size=ratings.shape)
+    ratings[0, :20] = np.exp(rng.normal(size=20))
+    (mean,) = estimate(scores, ratings).means
+    skew = stats.skew(ratings[0, :20])
+    assert skew > 1 and f"skewed ({skew:+.1f})" in mean.reason
+    ratings[0, :20] = np.linspace(0, 1, 20)
+    (mean,) = estimate(scores, ratings).means
+    assert mean.reason == ""
+
+
+def test_the_estimate_is_that_of_ppi_by_its_equations():
+    """Angelopoulos, Duchi and Zrnic 2023, equations 3 and 6, on unlabelled outputs apart."""
+    scores, ratings = rated(labels=60, inputs=1000, systems=1)
+    known = ~np.isnan(ratings[0])
+    x, y, rest = scores[0, known], ratings[0, known], scores[0, ~known]
+    n, more = len(x), len(rest)
+    weight = np.cov(y, x)[0, 1] / ((1 + n / more) * np.var(scores[0], ddof=1))
+    value = y.mean() + weight * (rest.mean() - x.mean())
+    variance = np.var(y - weight * x, ddof=1) / n
+    variance += weight**2 * np.var(rest, ddof=1) / more
+    (mean,) = estimate(scores, ratings).means
+    assert mean.value == pytest.approx(value, abs=0.1 * np.sqrt(variance))
+    reach = stats.t.ppf(0.975, n - 1) * np.sqrt(variance)
+    assert mean.high - mean.value == pytest.approx(reach, rel=0.08)
