@@ -20,6 +20,7 @@ COMMANDS = (
     "judgecard.cli.meta",
     "judgecard.cli.card",
     "judgecard.cli.estimate",
+    "judgecard.cli.panel",
     "nlgeval_lib.cli.parse",
     "reproduction.cli.completions",
     "reproduction.cli.training",

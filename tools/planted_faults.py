@@ -213,7 +213,7 @@ _EITHER = np.array([[1.0, 2.0], [2.0, 1.0]])
 PAIR_FAULTS: Mapping[str, Fault] = {
     "flips 33 % on a swap": Fault(("swap",), _in_orders(0.33, _EITHER)),
     "takes the first in 10 %": Fault(
-        ("first", "prefers first"), _in_orders(0.1, _FIRST)
+        ("leans to first", "prefers first"), _in_orders(0.1, _FIRST)
     ),
     "takes the first": Fault(("prefers first",), _in_orders(1.0, _FIRST)),
     "takes the longer": Fault(("longer",), _takes_longer),
