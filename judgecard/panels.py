@@ -49,8 +49,8 @@ class PanelSize(Measured):
 def panel_size(scores: Any, human: Any, inputs: Any = None) -> PanelSize:
     """How many judges that err independently are these worth?
 
-    An error is what is left of the ratings when a judge's scores have been put on their
-    scale by least squares: harsh and lenient judges, and those on other scales, count
+    An error is a score less the rating, where scores have been given the ratings' mean
+    and standard deviation: harsh and lenient judges, and those on other scales, count
     alike. The worth is the mean variance of the judges' errors by the variance of the
     mean of their errors. Its interval is over inputs like these (jackknife on the log
     scale, t with inputs - 1 degrees of freedom), for these systems and these raters;
@@ -117,7 +117,8 @@ def _error_variances(sums: Floats) -> Floats:
     covariances = sums / sums[0, 0] - np.outer(means, means)
     of_scores = covariances[1:-1, 1:-1]
     with_ratings = covariances[1:-1, -1]
-    slopes = with_ratings / np.diag(of_scores)
+    # scores get the ratings' standard deviation
+    slopes = np.sqrt(covariances[-1, -1] / np.diag(of_scores))
     # cov(y - b_i x_i, y - b_j x_j)
     explained = slopes * with_ratings
     products = np.outer(slopes, slopes) * of_scores

@@ -29,6 +29,7 @@ from tools.planted_faults import FAULTS, PAIR_FAULTS, Fault
 PATH = files.data() / "simulated" / "planted_faults.csv"
 GOOD = "good"
 HALO = "halo over several aspects"
+COPY = "a copy of one rater"
 MOST_INPUTS = 60  # of a draw
 MOST_PAIRS = 400
 SHARE = 0.8  # of the inputs is drawn at most
@@ -44,12 +45,14 @@ class RatedSet:
     aspects: with one scale; the first is the one of faults of one aspect.
     systems: so many are drawn; 0: all.
     raters: how the columns of its raters begin, "" for none.
+    without: faults that a judge of it cannot have.
     """
 
     dataset: str
     aspects: tuple[str, ...]
     systems: int = 0
     raters: str = ""
+    without: tuple[str, ...] = ()
 
     def draw(self, rng: Random, aspects: Sequence[str]) -> pd.DataFrame:
         """Some inputs of these aspects, of all or some systems."""
@@ -90,7 +93,9 @@ def _some(
 
 SETS: Mapping[str, RatedSet] = {
     "6 systems": RatedSet(
-        "topical_chat", ("overall", "naturalness", "coherence", "engagingness")
+        "topical_chat",
+        ("overall", "naturalness", "coherence", "engagingness"),
+        without=(COPY,),
     ),
     "8 systems": RatedSet(
         "summeval",
@@ -104,9 +109,13 @@ SETS: Mapping[str, RatedSet] = {
         raters="rater_expert",
     ),
     # no bar of a rule was chosen on these
-    "5 stories": RatedSet("openmeva", ("overall",)),
+    "5 stories": RatedSet("openmeva", ("overall",), without=(COPY, HALO)),
     "16 texts of data": RatedSet(
-        "webnlg2020", ("fluency", "text_structure", "correctness"), raters="rater_"
+        "webnlg2020",
+        ("fluency", "text_structure", "correctness"),
+        raters="rater_",
+        # its mean rating is 83 of 100, which leaves no room for 30 more
+        without=("+1.2 for all",),
     ),
 }
 PAIRS = {"pairs, LLMBar": "llmbar", "pairs, PandaLM": "pandalm"}
@@ -229,13 +238,8 @@ def faults_of(where: str) -> dict[str, Fault]:
     """The faults that a judge of a set can have, by name."""
     if where in PAIRS:
         return dict(PAIR_FAULTS)
-    rated = SETS[where]
-    faults = dict(FAULTS)
-    if not rated.raters:
-        faults.pop("a copy of one rater")
-    if len(rated.aspects) < 2:
-        faults.pop(HALO)
-    return faults
+    without = SETS[where].without
+    return {name: fault for name, fault in FAULTS.items() if name not in without}
 
 
 def measured(where: str, judge: str, draws: int) -> dict[str, Any]:

@@ -1,5 +1,5 @@
-"""What a panel of judges is worth: by least squares of another library, in worlds whose
-truth is known, and by the command.
+"""What a panel of judges is worth: by its definition, in worlds whose truth is known, and
+by the command.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.api as sm
+from scipy import stats
 
 from judgecard import judged
 from judgecard.panels import panel_size
@@ -29,9 +29,9 @@ def drawn(
     return scores, human, np.repeat(np.arange(inputs), 4)
 
 
-def test_the_worth_is_that_of_residuals_of_least_squares() -> None:
+def test_the_worth_is_that_of_standardized_differences() -> None:
     scores, human, inputs = drawn(np.random.default_rng(0), 3, 0.4)
-    errors = [sm.OLS(human, sm.add_constant(score)).fit().resid for score in scores]
+    errors = stats.zscore(scores, axis=1) - stats.zscore(human)
     expected = np.var(errors, axis=1).mean() / np.var(np.mean(errors, axis=0))
     size = panel_size(scores, human, inputs)
     assert size.value == pytest.approx(expected)
@@ -40,14 +40,9 @@ def test_the_worth_is_that_of_residuals_of_least_squares() -> None:
     logs = []
     for place in range(60):
         rest = inputs != place
-        left = [
-            sm.OLS(human[rest], sm.add_constant(score[rest])).fit().resid
-            for score in scores
-        ]
+        left = stats.zscore(scores[:, rest], axis=1) - stats.zscore(human[rest])
         logs.append(np.log(np.var(left, axis=1).mean() / np.var(np.mean(left, axis=0))))
     error = np.sqrt(59 / 60 * ((np.array(logs) - np.mean(logs)) ** 2).sum())
-    from scipy import stats
-
     reach = stats.t.ppf(0.975, 59) * error
     assert size.high == pytest.approx(expected * np.exp(reach))
 
