@@ -81,16 +81,7 @@ class Condition:
 
         Raises: ValueError for a path that leads to no number, with those near it.
         """
-        around: Any = numbers
-        target: Any = numbers
-        walked: list[str] = []
-        names = self.path.split(".")
-        while names:
-            around = target
-            name = _next_name(around, names)
-            target = _step(around, name, ".".join(walked))
-            walked.append(name)
-            names = names[name.count(".") + 1 :]
+        target, around, _ = self._walked(numbers)
         if _is_cell(target):
             target = target.get("value")
         if target is None:
@@ -101,6 +92,38 @@ class Condition:
             return float(target)
         except OverflowError:
             raise ValueError(f"{self.path} is above all numbers") from None
+
+    def cell(self, numbers: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The number with its interval that the path leads to, or into.
+
+        numbers: as `value` has them.
+
+        Returns: `value, low, high, n`, or `reason` where there is no number; empty for
+        a number without an interval, such as a count.
+
+        Raises: ValueError for a path that leads nowhere.
+        """
+        return self._walked(numbers)[2]
+
+    def _walked(self, numbers: Mapping[str, Any]) -> tuple[Any, Any, Mapping[str, Any]]:
+        """What is at the path, what it is in, and the last cell on the way.
+
+        Raises: ValueError as `value`.
+        """
+        around: Any = numbers
+        target: Any = numbers
+        cell: Mapping[str, Any] = {}
+        walked: list[str] = []
+        names = self.path.split(".")
+        while names:
+            around = target
+            name = _next_name(around, names)
+            target = _step(around, name, ".".join(walked))
+            if _is_cell(target):
+                cell = target
+            walked.append(name)
+            names = names[name.count(".") + 1 :]
+        return target, around, cell
 
     def holds(self, numbers: Mapping[str, Any]) -> bool:
         """Whether it holds; a missing number fulfils no condition.

@@ -177,19 +177,22 @@ def _needed(finding: Finding, measured: Numbers, numbers: Numbers) -> str:
     value = replace(condition, path=cell).value(measured)
     if value <= bar:
         return ""
-    needed = needed_to_tell(n, value, low, bar)
+    needed = math.ceil(n * times_as_many(value, low, bar))
     return f" (about {needed:,} {finding['more']} instead of {n:,} would tell)"
 
 
-def needed_to_tell(n: int, value: float, low: float, bar: float = 0.0) -> int:
-    """About how many would move the interval's lower end up to a bar that the value is
-    above, if all else stays.
+def times_as_many(value: float, end: float, bar: float) -> float:
+    """How many times as many units bring the end of an interval to a bar, if all else
+    stays: a half width shrinks with the root of their number.
+
+    value: at which the interval stays.
+    end: of the interval, on the side of the bar.
 
     Example:
-    >>> needed_to_tell(100, 0.2, -0.2)
-    400
+        >>> times_as_many(value=0.5, end=0.1, bar=0.3)
+        4.0
     """
-    return math.ceil(n * ((value - low) / (value - bar)) ** 2)
+    return float(((value - end) / (value - bar)) ** 2)
 
 
 def _limits(of_set: list[Finding], failing: Collection[str]) -> list[str]:
