@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgecard import judged, paired, probes
+from judgecard import fingerprint, judged, paired, probes
 from judgecard.cards import Card, of_sets
 from judgecard.judged import Judged
 from judgecard.paired import Paired
@@ -204,7 +204,10 @@ class Asking:
         if not title:
             title = f"Judge card: {self.name} {identity.get('model', '')}".strip()
         resources = (self.evaluator, self.engine, self.store)
-        return of_sets(title, identity, judged_sets, effects, resources)
+        made = of_sets(title, identity, judged_sets, effects, resources)
+        fields = fingerprint.of_judge(self.evaluator, self.engine, identity)
+        fields["data"] = fingerprint.of_data(judged_sets)
+        return replace(made, numbers={**made.numbers, "fingerprint": fields})
 
     def _changed(self, data_set: Judged | Paired) -> dict[str, Judged]:
         """The set as each probe changes it, by the probe's name; none where no probe is

@@ -22,6 +22,7 @@ from judgecard import (
     drawn,
     explorer,
     figures,
+    fingerprint,
     judged,
     measure,
     page,
@@ -354,7 +355,9 @@ def of_scores(
     scored = replace(scored, scale=scale, other_judges=known_judges)
     title = title or f"Judge card: {called} on {scored.name}"
     facts = {"model": "scores made elsewhere", "column": called}
-    return of_sets(title, facts, [scored])
+    made = of_sets(title, facts, [scored])
+    fields = {"model": None, "data": fingerprint.of_data([scored])}
+    return replace(made, numbers={**made.numbers, "fingerprint": fields})
 
 
 # -- a card that was written

@@ -364,7 +364,8 @@ def _tells_from_chance(data: Rows, score: str) -> Iterator[str]:
         end = low if value > 0 else -high
         more = "no order at all"
         if value:
-            needed = verdict.needed_to_tell(row["n"], abs(value), end)
+            times = verdict.times_as_many(abs(value), end, 0)
+            needed = math.ceil(row["n"] * times)
             more = f"about {needed:,} rated rows would tell"
         if value and "system_id" in data.frame:
             more = f"{more}, with as many times more systems and inputs"

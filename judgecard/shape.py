@@ -178,7 +178,10 @@ _CARD = Object(
             }
         ),
         "sets": ByName(_set),
-    }
+    },
+    optional={
+        "fingerprint": Object(optional={"data": ByName(_text)}),
+    },
 )
 
 

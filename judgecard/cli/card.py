@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -332,22 +333,47 @@ def _lacking(options: Judging) -> list[str]:
     return lacking
 
 
-@group.command("compare")
-def compare(
-    first: Annotated[str, typer.Argument(help="card.json of the judge as it was.")],
-    second: Annotated[str, typer.Argument(help="card.json of the new one.")],
-) -> None:
+class Comparing(Rated):
+    """The options of `card compare`."""
+
+    first: Annotated[str, typer.Argument(help="The judge as it was: a card, or a log.")]
+    second: Annotated[str, typer.Argument(help="The new one.")]
+    score: Annotated[str, typer.Option(help="Of logs, the column of scores.")] = "value"
+
+
+@command("compare", group)
+def compare(options: Comparing) -> None:
     """Say whether the second judge follows the ratings better than the first.
 
-    Paired on the rows that both scored, by the test of `nlgeval meta`.
+    Paired on the rows that both scored, by the test of `nlgeval meta`, with the
+    interval of the gain. Each is a card.json, its folder, or a file with scores and
+    ratings.
 
     \b
-    Example:
+    Examples:
       nlgeval card compare before/card.json after/card.json
+      nlgeval card compare before.csv after.csv --score value --map human=rating
     """
     import judgecard as cards
 
-    echo([cards.compared(cards.read(first), cards.read(second))])
+    first, second = (_side(options, path) for path in (options.first, options.second))
+    echo([cards.compared(first, second)])
+
+
+def _side(options: Comparing, path: str) -> Card:
+    """A card, or the rows of a log as one that has them alone."""
+    import judgecard as cards
+    from judgecard import judged
+
+    if Path(path).is_dir() or Path(path).name == "card.json":
+        return cards.read(path)
+    rows = options.read(path, format=options.input_format, named=[options.score])
+    score = rows.ours(options.score)
+    data = options.rated(rows, [score], ["human"])
+    scored = replace(judged.of_rows(data), name="log")
+    frame = scored.frame.rename(columns={score: "value"})
+    numbers = {"sets": {"log": {"kind": "graded"}}}
+    return cards.Card(numbers, (replace(scored, frame=frame),))
 
 
 @group.command("beside")
@@ -378,8 +404,13 @@ def beside(
 def gate(
     card: Annotated[str, typer.Argument(help="A card.json.")],
     condition: Annotated[
-        list[str], typer.Argument(help="PATH OPERATOR NUMBER (repeatable).")
-    ],
+        list[str] | None, typer.Argument(help="PATH OPERATOR NUMBER (repeatable).")
+    ] = None,
+    bar: Annotated[str, option(help="The card that set the bar.")] = "",
+    allow: Annotated[
+        list[str] | None,
+        option(metavar="FIELD", help="What may differ from it (repeatable)."),
+    ] = None,
 ) -> None:
     """Exit with 0 where all conditions hold on a card, else with 1; for CI.
 
@@ -387,20 +418,48 @@ def gate(
     where none is named), coefficient, `value`, `low` or `high`. A number that is
     missing fulfils no condition; a path that leads nowhere is an error (2).
 
+    With --bar another model, prompt, rubric, settings or data is an error (2) unless
+    it is allowed, and a judge that follows the ratings worse than it did fails (1).
+
     \b
     Examples:
       nlgeval card gate card/card.json 'summeval.coherence.kendall.low >= .3'
       nlgeval card gate card/card.json 'summeval.coherence.system.kendall.low > 0' \\
           'summeval.coverage.value >= .99'
+      nlgeval card gate after/card.json --bar before/card.json --allow prompt
     """
     import judgecard as cards
-    from judgecard.conditions import Condition
+    from judgecard.told import tell
 
-    numbers = cards.read(card).numbers
-    checked = [Condition.read(text) for text in condition]
-    values = [part.value(numbers) for part in checked]
-    for part, value in zip(checked, values, strict=True):
-        outcome = "holds" if part.holds(numbers) else "FAILS"
-        typer.echo(f"{outcome}  {part.path} = {value:.4g}, {part.op} {part.number:g}")
-    if not all(part.holds(numbers) for part in checked):
+    if not condition and not bar:
+        raise ValueError("what must hold? Give a condition, or --bar CARD")
+    if allow and not bar:
+        raise ValueError("--allow says what may differ from --bar CARD")
+    made = cards.read(card)
+    found = [tell(text, made.numbers) for text in condition or ()]
+    fails = any(not told.holds for told in found)
+    for told in found:
+        typer.echo(f"{'holds' if told.holds else 'FAILS'}  {told.words}")
+    if bar and _is_worse(cards.read(bar), made, allow or ()):
+        typer.echo("FAILS  it follows the ratings worse than the card that set the bar")
+        fails = True
+    if fails:
         raise typer.Exit(SOME_MISSING)
+
+
+def _is_worse(before: Card, made: Card, allowed: Sequence[str]) -> bool:
+    """Whether a card is worse than the one that set the bar, pair by pair; said.
+
+    Raises: InputError for another judge or other data than `allowed`.
+    """
+    import judgecard as cards
+    from judgecard import fingerprint
+
+    for line in fingerprint.check_same(before.numbers, made.numbers, allowed):
+        note(line)
+    if not before.judged or not made.judged:
+        note("a card without scores.csv beside it is not compared pair by pair")
+        return False
+    table = cards.compared(before, made)
+    echo([table])
+    return bool((table["verdict"] == "worse").any())

@@ -1,0 +1,187 @@
+"""Who was judged, and on what: the fields that must agree before two cards are compared.
+
+`of_judge` and `of_data` make a fingerprint, which `card.json` keeps; `known` takes it
+from a card, `differences` sets two side by side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from judgecard.judged import KEYS
+from nlgeval_lib import datasets
+from nlgeval_lib.evaluators.judge import Judge
+from nlgeval_lib.names import meant
+from nlgeval_lib.scoring.cells import InputError
+
+FIELDS = ("model", "revision", "engine", "prompt", "rubric", "settings", "data")
+# Without these nothing says that it is the judge that set the bar.
+_NEEDED = ("model", "prompt", "rubric", "data")
+_DIGITS = 16  # of a hash
+_TEXTS = ("output", "output_1", "output_2", "source", "reference", "instruction")
+Fingerprint = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A field that two fingerprints do not have in common.
+
+    before, after: as each has it; of data, the sets that differ.
+    """
+
+    field: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.field} was {self.before}, is {self.after}"
+
+
+def of_judge(evaluator: Any, engine: Any, facts: Mapping[str, Any]) -> Fingerprint:
+    """The fields of a judge that was asked; None where one is not known.
+
+    evaluator, engine: of the asking.
+    facts: who answered, as the card has it under `judge`.
+    """
+    fields: Fingerprint = {
+        "model": getattr(engine, "model", None) or facts.get("model"),
+        "revision": facts.get("revision"),
+        "engine": facts.get("engine"),
+        "prompt": None,
+        "rubric": None,
+        "settings": facts.get("signature"),
+    }
+    if isinstance(evaluator, Judge):
+        fields["prompt"] = _hash(template.sha for template in evaluator.templates())
+        rubric = getattr(evaluator, "rubric", None)
+        fields["rubric"] = "none" if rubric is None else _hash([repr(rubric)])
+        fields["settings"] = _settings(evaluator)
+    return fields
+
+
+def _settings(judge: Judge) -> str:
+    """How a judge is set, in words: its name, own settings, sampling."""
+    parts = [judge.name]
+    for name, value in judge.settings().items():
+        if value is not None:
+            parts.append(f"{name} {value}")
+    for name, value in judge.sampling.key().items():
+        if value is not None:
+            parts.append(f"{name} {value}")
+    parts.append(f"draws {judge.sampling.n}")
+    parts.append(f"chat {judge.chat.label}")
+    parts.append(f"missing {judge.missing}")
+    parts.append(f"structured {judge.structured}")
+    return ", ".join(parts)
+
+
+def of_data(judged_sets: Iterable[Any]) -> dict[str, str]:
+    """Set -> a hash of its rows: which outputs, how they are rated, and of rows that are
+    no registered data set the texts.
+
+    judged_sets: graded ones and pairs.
+    """
+    hashes = {}
+    for judged_set in judged_sets:
+        frame = judged_set.frame
+        columns = [*KEYS, "pair_id", "human", "preference"]
+        if not datasets.has(judged_set.name):
+            columns += _TEXTS
+        present = [name for name in columns if name in frame]
+        lines = frame[present].astype(str).agg("\x1f".join, axis=1)
+        hashes[judged_set.name] = _hash(sorted(lines))
+    return hashes
+
+
+def _hash(texts: Iterable[str]) -> str:
+    """The first digits of a hash of texts, in their order."""
+    joined = "\x1e".join(texts)
+    digest = hashlib.sha256(joined.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:_DIGITS]
+
+
+def known(numbers: Mapping[str, Any]) -> Fingerprint:
+    """The fingerprint of a card, without what is not known.
+
+    numbers: of the card. One that was made without a fingerprint has what it says of
+        the judge.
+    """
+    judge = numbers.get("judge", {})
+    fields = {name: judge.get(name) for name in ("model", "revision", "engine")}
+    fields |= numbers.get("fingerprint", {})
+    return {name: fields[name] for name in FIELDS if fields.get(name)}
+
+
+def differences(
+    before: Mapping[str, Any], after: Mapping[str, Any]
+) -> tuple[list[Difference], list[str]]:
+    """What the judges of two cards do not have in common.
+
+    before, after: the numbers of the cards.
+
+    Returns: the fields that differ, and those that either card does not know.
+    """
+    first = known(before)
+    second = known(after)
+    differing = []
+    unknown = []
+    for name in FIELDS:
+        if name not in first or name not in second:
+            unknown.append(name)
+        elif name == "data":
+            differing += _of_sets(first[name], second[name])
+        elif first[name] != second[name]:
+            differing.append(Difference(name, str(first[name]), str(second[name])))
+    return differing, unknown
+
+
+def _of_sets(first: Mapping[str, str], second: Mapping[str, str]) -> list[Difference]:
+    """The sets of two cards that differ, as one difference; none where none does."""
+    names = dict.fromkeys([*first, *second])
+    others = [name for name in names if first.get(name) != second.get(name)]
+    if not others:
+        return []
+    sides = []
+    for hashes in (first, second):
+        words = [f"{name} {hashes.get(name, 'not there')}" for name in others]
+        sides.append(", ".join(words))
+    return [Difference("data", *sides)]
+
+
+def check_same(
+    before: Mapping[str, Any], after: Mapping[str, Any], allowed: Collection[str]
+) -> list[str]:
+    """Pass where a card may be held against the one that set the bar.
+
+    before, after: the numbers of the cards; the first set the bar.
+    allowed: fields that may differ, or may not be known.
+
+    Returns: what is to be known all the same, in sentences.
+
+    Raises: InputError naming the fields that differ and the way out; for a field that
+        is none.
+    """
+    for name in allowed:
+        if name not in FIELDS:
+            raise InputError(
+                f"--allow {name}{meant(name, FIELDS)} the fields are {', '.join(FIELDS)}"
+            )
+    differing, unknown = differences(before, after)
+    refused = [found for found in differing if found.field not in allowed]
+    untold = [name for name in _NEEDED if name in unknown and name not in allowed]
+    if refused or untold:
+        reasons = [str(found) for found in refused]
+        reasons += [f"{name} is not known of both cards" for name in untold]
+        fields = [found.field for found in refused] + untold
+        ways = " ".join(f"--allow {name}" for name in dict.fromkeys(fields))
+        raise InputError(
+            "this is not the judge or the data that set the bar: "
+            f"{'; '.join(reasons)}. Where that is meant: {ways}"
+        )
+    notes = [f"allowed to differ: {found}" for found in differing]
+    if unknown:
+        notes.append(f"not known of both cards, and not compared: {', '.join(unknown)}")
+    return notes
