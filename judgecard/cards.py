@@ -23,6 +23,7 @@ from judgecard import (
     explorer,
     figures,
     fingerprint,
+    glance_picture,
     judged,
     measure,
     page,
@@ -135,13 +136,7 @@ class Card:
             for form, content in forms.items():
                 path = Path(folder, f"{name}.{form}")
                 contents[path] = content
-        # all places are tried before the first file is replaced
-        for path in contents:
-            files.check(path)
-        for path, content in contents.items():
-            with files.replacing(path) as draft:
-                draft.write_bytes(content)
-        return list(contents)
+        return files.write_all(contents)
 
     def _texts(self, pictures: Pictures) -> dict[str, str]:
         """Name -> the text of each file but the figures."""
@@ -150,6 +145,7 @@ class Card:
             "card.json": f"{numbers}\n",
             "card.md": page.markdown(self.numbers, pictures),
             "card.html": self._page(pictures),
+            page.PICTURE: glance_picture.draw(self.numbers),
         }
         if self.judged:
             scores = self.scores()

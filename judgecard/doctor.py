@@ -7,6 +7,7 @@ do with them, and says the next command in words that can be pasted.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -9,11 +9,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from judgecard import chapters, verdict, web
+from judgecard import chapters, glance, glance_picture, verdict, web
 from judgecard.web import folded
 from judgecard.written import Numbers, bullets, esc, table
 from nlgeval_lib import tables
 
+GLANCE = "At a glance"
+NEXT = "What to do next"
+PICTURE = "at_a_glance.svg"
 BESIDE = "Beside others"
 IDENTITY = "Who was judged"
 _NAME = re.compile(r"\{.*?\}")  # in a rule's words
@@ -39,6 +42,8 @@ def markdown(card: Numbers, pictures: Iterable[str] = ()) -> str:
     for heading, text in sections(card):
         paragraphs.append(f"## {heading}")
         paragraphs.append(text)
+        if heading == GLANCE and glance_picture.draw(card):
+            paragraphs.append(f"![{GLANCE}]({PICTURE})")
         if heading == BESIDE:
             for name in pictures:
                 paragraphs.append(f"![{name}]({name}.svg)")
@@ -61,6 +66,9 @@ def html(card: Numbers, pictures: Mapping[str, bytes]) -> str:
         section = web.text_body(f"## {heading}\n\n{text}")
         if heading == IDENTITY:
             section = f'<div class="about">{section}</div>'
+        if heading == GLANCE:
+            # the picture stands above its words, beside the verdict
+            body.append(glance_picture.draw(card))
         body.append(section)
         if heading == BESIDE:
             for name, png in pictures.items():
@@ -79,6 +87,8 @@ def sections(card: Numbers) -> list[tuple[str, str]]:
     card: what `card.json` holds.
     """
     texts = {
+        GLANCE: bullets([*glance.facts(card), glance.price(card)]),
+        NEXT: bullets(glance.steps(card)),
         "Why this verdict": "\n\n".join(_why(card)),
         IDENTITY: _identity(card),
         BESIDE: _of_sets(card, chapters.other_judges),
@@ -149,7 +159,7 @@ def _identity(card: Numbers) -> str:
         facts[f"{name}: scored"] = f"{coverage['value']:.1%} ({', '.join(counts)})"
         facts[f"{name}: sample"] = numbers["sample"]
         if numbers.get("cost"):
-            facts[f"{name}: 1,000 judgments take"] = _cost(numbers["cost"])
+            facts[f"{name}: 1,000 judgments take"] = glance.cost(numbers["cost"])
     rows = []
     for fact, words in facts.items():
         rows.append({"what": fact, "which": words})
@@ -163,16 +173,3 @@ def _plain(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return str(value)
-
-
-def _cost(cost: Numbers) -> str:
-    """Tokens, seconds and money of 1,000 judgments, of what is known."""
-    texts = [
-        f"{cost['prompt_tokens']:,.0f} prompt tokens",
-        f"{cost['new_tokens']:,.0f} new tokens",
-    ]
-    if cost.get("seconds") is not None:
-        texts.append(f"{cost['seconds']:,.1f} s as they were asked here")
-    if cost.get("money") is not None:
-        texts.append(f"{cost['money']:,.2f} at the price given")
-    return ", ".join(texts)

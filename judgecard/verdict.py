@@ -101,11 +101,11 @@ def _clauses(numbers: Numbers, of_set: list[Finding]) -> list[str]:
     numbers: of the set.
     of_set: the rules that hold for it.
     """
-    faults = _of_the_set(of_set, FAILS)
-    failing = _first_by_aspect(of_set, FAILS)
-    untold = _first_by_aspect(of_set, UNPROVEN)
+    faults = of_the_set(of_set, FAILS)
+    failing = first_by_aspect(of_set, FAILS)
+    untold = first_by_aspect(of_set, UNPROVEN)
     untold = {aspect: untold[aspect] for aspect in untold if aspect not in failing}
-    untold_of_set = _of_the_set(of_set, UNPROVEN)
+    untold_of_set = of_the_set(of_set, UNPROVEN)
     unpraised = {*failing, *untold}
     clauses = []
     if faults:
@@ -118,22 +118,22 @@ def _clauses(numbers: Numbers, of_set: list[Finding]) -> list[str]:
     if not clauses and not unpraised and not untold_of_set:
         clauses = [NOTHING]
     # Aspects of which the same is said share a clause.
-    for words, aspects in _by_words(failing):
-        clauses.append(f"do not use it for {_joined(aspects)}: {words}")
+    for words, aspects in by_words(failing):
+        clauses.append(f"do not use it for {joined(aspects)}: {words}")
     clauses += _limits(of_set, failing)
     for finding in untold_of_set:
-        needed = _needed(finding, numbers, numbers)
-        clauses.append(f"these data cannot tell whether {finding['words']}{needed}")
-    for words, aspects in _by_words(untold):
+        more = needed(finding, numbers, numbers)
+        clauses.append(f"these data cannot tell whether {finding['words']}{more}")
+    for words, aspects in by_words(untold):
         parts = []
         for aspect in aspects:
             measured = numbers["aspects"][aspect]
-            parts.append(aspect + _needed(untold[aspect], measured, numbers))
-        clauses.append(f"for {_joined(parts)} these data cannot tell whether {words}")
+            parts.append(aspect + needed(untold[aspect], measured, numbers))
+        clauses.append(f"for {joined(parts)} these data cannot tell whether {words}")
     return clauses
 
 
-def _of_the_set(of_set: list[Finding], kind: str) -> list[Finding]:
+def of_the_set(of_set: list[Finding], kind: str) -> list[Finding]:
     """The rules of a kind that hold for the whole set."""
     return [
         finding
@@ -142,7 +142,7 @@ def _of_the_set(of_set: list[Finding], kind: str) -> list[Finding]:
     ]
 
 
-def _first_by_aspect(of_set: list[Finding], kind: str) -> dict[str, Finding]:
+def first_by_aspect(of_set: list[Finding], kind: str) -> dict[str, Finding]:
     """Aspect -> the first rule of a kind that holds for it."""
     first: dict[str, Finding] = {}
     for finding in of_set:
@@ -151,7 +151,7 @@ def _first_by_aspect(of_set: list[Finding], kind: str) -> dict[str, Finding]:
     return first
 
 
-def _by_words(by_aspect: Mapping[str, Finding]) -> list[tuple[str, list[str]]]:
+def by_words(by_aspect: Mapping[str, Finding]) -> list[tuple[str, list[str]]]:
     """What is said, with the aspects of which it is said."""
     aspects: dict[str, list[str]] = defaultdict(list)
     for aspect, finding in by_aspect.items():
@@ -159,7 +159,7 @@ def _by_words(by_aspect: Mapping[str, Finding]) -> list[tuple[str, list[str]]]:
     return list(aspects.items())
 
 
-def _needed(finding: Finding, measured: Numbers, numbers: Numbers) -> str:
+def needed(finding: Finding, measured: Numbers, numbers: Numbers) -> str:
     """About how many systems, inputs, outputs or pairs would tell, in brackets; "" where
     more of them would not.
 
@@ -177,8 +177,8 @@ def _needed(finding: Finding, measured: Numbers, numbers: Numbers) -> str:
     value = replace(condition, path=cell).value(measured)
     if value <= bar:
         return ""
-    needed = math.ceil(n * times_as_many(value, low, bar))
-    return f" (about {needed:,} {finding['more']} instead of {n:,} would tell)"
+    wanted = math.ceil(n * times_as_many(value, low, bar))
+    return f" (about {wanted:,} {finding['more']} instead of {n:,} would tell)"
 
 
 def times_as_many(value: float, end: float, bar: float) -> float:
@@ -209,7 +209,7 @@ def _limits(of_set: list[Finding], failing: Collection[str]) -> list[str]:
     for words, aspects in aspects_by_limit.items():
         clause = f"beware: {words}"
         if any(aspects):
-            clause += f" ({_joined(aspects)})"
+            clause += f" ({joined(aspects)})"
         clauses.append(clause)
     return clauses
 
@@ -250,13 +250,13 @@ def _praise(
             continue
         aspects = aspects_by_rule[name]
         clause = (
-            f"its order of {rule['words']} by {_joined(aspects)} agrees with people's "
+            f"its order of {rule['words']} by {joined(aspects)} agrees with people's "
             "beyond chance"
         )
         clause += _beside_raters(numbers, aspects, _LEVELS[name])
         clauses.append(clause)
-    for judge, aspects in _above(numbers, unpraised).items():
-        clauses.append(f"{judge} does it better in {_joined(aspects)}")
+    for judge, aspects in above(numbers, unpraised).items():
+        clauses.append(f"{judge} does it better in {joined(aspects)}")
     return clauses
 
 
@@ -292,14 +292,14 @@ def _beside_raters(numbers: Numbers, aspects: list[str], level: str) -> str:
     for standing, members in aspects_by_standing.items():
         text = standing
         if members != aspects:
-            text += f" in {_joined(members)}"
+            text += f" in {joined(members)}"
         texts.append(text)
     if not texts:
         return ""
     return f" ({'; '.join(texts)})"
 
 
-def _above(numbers: Numbers, unpraised: Collection[str]) -> dict[str, list[str]]:
+def above(numbers: Numbers, unpraised: Collection[str]) -> dict[str, list[str]]:
     """The best judge above this one, by name, and the aspects where it is clearly
     better.
 
@@ -319,11 +319,11 @@ def _above(numbers: Numbers, unpraised: Collection[str]) -> dict[str, list[str]]
     return above
 
 
-def _joined(names: list[str]) -> str:
+def joined(names: list[str]) -> str:
     """Names as a list in a sentence.
 
     Example:
-        >>> _joined(["fluency", "coherence", "relevance"])
+        >>> joined(["fluency", "coherence", "relevance"])
         'fluency, coherence and relevance'
     """
     if len(names) < 2:

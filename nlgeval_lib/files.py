@@ -82,6 +82,32 @@ def data() -> Path:
     return root() / "data"
 
 
+def place(name: str) -> Path:
+    """A file of the checkout's data, else the copy that a wheel installed.
+
+    name: its path below `data()`; an installed copy has the last part of it.
+    """
+    path = data() / name
+    if path.is_file():
+        return path
+    return _installed(path.name) or path
+
+
+@functools.cache
+def _installed(name: str) -> Path | None:
+    """Where a wheel installed its copy; None where there is none."""
+    from importlib import metadata
+
+    try:
+        installed = metadata.files("nlgeval-lib") or []
+    except metadata.PackageNotFoundError:
+        return None
+    for file in installed:
+        if file.parts[-3:] == ("share", "nlgeval", name):
+            return Path(str(file.locate())).resolve()
+    return None
+
+
 def raw() -> Path:
     """`data/raw/`: downloads, git-ignored."""
     return data() / "raw"
@@ -284,6 +310,24 @@ def write_text(path: Path | str, text: str) -> None:
     """
     with replacing(path) as partial:
         partial.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+def write_all(contents: Mapping[Path, bytes]) -> list[Path]:
+    """Write several files, each whole or not at all; none where one place is no good.
+
+    contents: path -> what the file gets.
+
+    Returns: the paths, in their order.
+
+    Raises: OSError naming the path.
+    """
+    # all places are tried before the first file is replaced
+    for path in contents:
+        check(path)
+    for path, content in contents.items():
+        with replacing(path) as partial:
+            partial.write_bytes(content)
+    return list(contents)
 
 
 def sha256(path: Path | str) -> str:

@@ -79,6 +79,10 @@ class Judging(Rated, Planning):
         bool,
         typer.Option("--demo", help="Recorded GPT-4o on SummEval: no key, no network."),
     ] = False
+    fresh: Annotated[
+        bool,
+        typer.Option("--fresh", help="With --demo: compute it, with all figures."),
+    ] = False
     data: Annotated[
         Several, option(help="A data set by name (repeatable); see `nlgeval data`.")
     ] = None
@@ -135,6 +139,10 @@ def card(options: Judging) -> None:
 
     if Path(options.output).exists() and not Path(options.output).is_dir():
         raise ValueError(f"{options.output} is a file; name a folder for the card")
+    _check_judge(options)
+    if options.demo and not options.fresh:
+        _write_saved_demo(options.output)
+        return
     made = _made(options)
     if made is None:
         return
@@ -179,13 +187,11 @@ def _say_of_sets(made: Card) -> None:
             raise typer.Exit(SOME_MISSING)
 
 
-def _made(options: Judging) -> Card | None:
-    """The card that the options ask for; None for a plan.
+def _check_judge(options: Judging) -> None:
+    """Pass where one judge is named.
 
-    Raises: ValueError where they do not go together.
+    Raises: ValueError saying what may name it.
     """
-    import judgecard as cards
-
     judges = {
         "--prompt": options.prompt,
         "--evaluator": options.evaluator,
@@ -198,6 +204,32 @@ def _made(options: Judging) -> Card | None:
             f"which judge? Give one of {', '.join(judges)}"
             + (f", not {' and '.join(chosen)}" if chosen else "")
         )
+    if options.fresh and not options.demo:
+        raise ValueError("--fresh computes the card of --demo; every other one is new")
+
+
+def _write_saved_demo(folder: str) -> None:
+    """Write the demo's card by its saved numbers."""
+    from judgecard import saved
+
+    numbers = saved.demo()
+    written = saved.write(numbers, folder)
+    typer.echo(numbers["verdict"]["sentence"])
+    typer.echo(f"written: {', '.join(path.name for path in written)}")
+    typer.echo(f"open {Path(folder) / 'card.html'}")
+    note(
+        "by the numbers that are saved of it; --demo --fresh computes them, and adds "
+        "scores.csv, the figures and the worst disagreements"
+    )
+
+
+def _made(options: Judging) -> Card | None:
+    """The card that the options ask for; None for a plan.
+
+    Raises: ValueError where they do not go together.
+    """
+    import judgecard as cards
+
     if options.demo:
         return cards.demo()
     if options.scores:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import csv
 import functools
-import importlib.metadata
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -90,29 +89,8 @@ def entries() -> dict[str, Entry]:
     """Every registered file by its relative path; read again only where the table was
     changed. Raises: FileNotFoundError where there is no table.
     """
-    path = files.committed(place("registry.csv"))
+    path = files.committed(files.place("registry.csv"))
     return _read(path, path.stat().st_mtime_ns)
-
-
-def place(name: str) -> Path:
-    """A file of the checkout's data, else the copy that a wheel installed."""
-    path = files.data() / name
-    if path.is_file():
-        return path
-    return _installed(name) or path
-
-
-@functools.cache
-def _installed(name: str) -> Path | None:
-    """Where a wheel installed its copy; None where there is none."""
-    try:
-        installed = importlib.metadata.files("nlgeval-lib") or []
-    except importlib.metadata.PackageNotFoundError:
-        return None
-    for file in installed:
-        if file.parts[-3:] == ("share", "nlgeval", name):
-            return Path(str(file.locate())).resolve()
-    return None
 
 
 @functools.lru_cache(maxsize=4)
@@ -128,7 +106,7 @@ def _read(path: Path, mtime_ns: int) -> dict[str, Entry]:
 
 def _archives() -> list[str]:
     """The addresses of archives, with a registry column in braces."""
-    path = place("places.csv")
+    path = files.place("places.csv")
     if not path.is_file():
         return []
     with open(path, encoding="utf-8", newline="") as handle:

@@ -14,13 +14,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
-import pandas as pd
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nlgeval_lib.files import printable
 from nlgeval_lib.tables import fitting
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SHEET = Path(__file__).parent / "table.css"
 STYLE = f"<style>\n{_SHEET.read_text(encoding='utf-8')}</style>"
@@ -168,6 +168,8 @@ def _naming(frame: pd.DataFrame) -> int:
 
     At least one column is left for what is said of the rows.
     """
+    import pandas as pd
+
     number = 0
     for name in frame.columns[:3]:
         if pd.api.types.is_numeric_dtype(frame[name]):
@@ -182,6 +184,9 @@ def _plain_cell(value: Any, digits: int, shade: str | None) -> Cell:
 
     shade: a class of table.css, or None.
     """
+    import numpy as np
+    import pandas as pd
+
     form = ""
     if isinstance(value, str):
         form = "text" if len(value) > 24 else "word"

@@ -119,7 +119,7 @@ def entry(name: str) -> Weights:
 
 def _models() -> list[dict[str, Any]]:
     """The table's rows; read again only where it was changed."""
-    path = files.committed(registry.place("models.toml"))
+    path = files.committed(files.place("models.toml"))
     return _read(path, path.stat().st_mtime_ns)
 
 

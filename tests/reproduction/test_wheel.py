@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from judgecard import saved
 from nlgeval_lib import datasets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,7 +31,8 @@ print(*datasets.load("topical_chat").shape)
 def test_a_wheel_brings_the_registry_and_the_places() -> None:
     [(folder, names)] = PROJECT["tool"]["setuptools"]["data-files"].items()
     assert folder == "share/nlgeval"
-    assert names == ["data/registry.csv", "data/places.csv", "data/models.toml"]
+    tables = ["data/registry.csv", "data/places.csv", "data/models.toml"]
+    assert names == [*tables, f"data/{saved.DEMO}"]
     assert all((ROOT / name).is_file() for name in names)
 
 
@@ -44,7 +46,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / house, source / house, ignore=ignore)
     [carried] = PROJECT["tool"]["setuptools"]["data-files"].values()
     for name in ("pyproject.toml", "README.md", *carried):
-        (source / name).parent.mkdir(exist_ok=True)
+        (source / name).parent.mkdir(exist_ok=True, parents=True)
         shutil.copy(ROOT / name, source / name)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     build = ["wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, source]
@@ -90,3 +92,13 @@ def test_a_data_set_is_loaded_without_a_checkout(
     expected = datasets.load("topical_chat").shape
     shape = ran(python, LOADED, tmp_path, **place).split()
     assert tuple(map(int, shape)) == expected
+
+
+@pytest.mark.slow
+def test_the_demo_needs_no_checkout(python: Path, tmp_path: Path) -> None:
+    code = (
+        "from judgecard import saved; saved.write(saved.demo(), '.'); "
+        "print(saved.demo()['title'])"
+    )
+    assert ran(python, code, tmp_path).strip() == saved.demo()["title"]
+    assert (tmp_path / "card.html").is_file()

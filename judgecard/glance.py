@@ -1,0 +1,225 @@
+"""The first screen of a card: what it says to a person who decides.
+
+`facts` are the three numbers to know, `steps` what to do next, `price` what a thousand
+judgments take. Each is made of the numbers of `card.json` alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from judgecard import verdict
+from judgecard.written import Numbers, at, cell
+
+_THIS = "this judge"
+_STEP = 20  # a bar is proposed in twentieths
+_UNPRICED = "A thousand judgments: what they take is not known of this card."
+
+
+def facts(card: Numbers) -> list[str]:
+    """The three things to know of each set: how closely the judge follows people, how
+    it stands to others, what has a score.
+
+    card: what `card.json` holds.
+
+    Returns: three sentences a set, each with the set's name where there are several.
+    """
+    sentences = []
+    for name, numbers in card["sets"].items():
+        for sentence in (_closely(numbers), _beside(numbers), _covered(numbers)):
+            sentences.append(_of_set(card, name, sentence))
+    return sentences
+
+
+def _of_set(card: Numbers, name: str, sentence: str) -> str:
+    """A sentence with the name of its set, where the card has several."""
+    if len(card["sets"]) < 2:
+        return sentence
+    return f"{name}: {sentence}"
+
+
+def _closely(numbers: Numbers) -> str:
+    """How closely the judge follows people, at its worst and best aspect."""
+    if numbers["kind"] == "pairs":
+        return (
+            f"It chooses as people do on {cell(numbers['accuracy'])} of the pairs; "
+            "a coin reaches 0.500."
+        )
+    found = []
+    for aspect, measured in numbers["aspects"].items():
+        kendall = at(measured, "dataset.kendall") or {}
+        if kendall.get("value") is not None:
+            found.append((kendall["value"], aspect, cell(kendall)))
+    if not found:
+        return "How closely it follows people has no number: see where it fails."
+    worst = min(found)
+    best = max(found)
+    words = f"Its scores follow people's ratings with tau-b {best[2]} in {best[1]}"
+    if worst[1] != best[1]:
+        words += f", and at the least {worst[2]} in {worst[1]}"
+    return f"{words}; 0 is chance, 1 the same order."
+
+
+def _beside(numbers: Numbers) -> str:
+    """How the judge stands to other judges, else to a rater, else to output length."""
+    if numbers["kind"] == "pairs":
+        others = numbers.get("beside", [])
+        if len(others) < 2:
+            return f"Who takes the longer option reaches {cell(numbers.get('longer'))}."
+        names = [row["name"] for row in others]
+        place = names.index(_THIS) + 1
+        return f"Among {len(names)} judges of these pairs it has place {place}."
+    by_kind: dict[str, list[str]] = {"judges": [], "rater": [], "length": []}
+    raters = "rater"
+    for aspect, measured in numbers["aspects"].items():
+        others = measured["beside"]
+        if isinstance(others, list) and len(others) > 1:
+            [own] = [row for row in others if row["name"] == _THIS]
+            last = own.get("rank_worst", own["rank"])
+            span = (
+                f"{own['rank']}" if last == own["rank"] else f"{own['rank']} to {last}"
+            )
+            by_kind["judges"].append(f"{span} of {len(others)} in {aspect}")
+        rater = at(measured, "raters.dataset.rater")
+        if rater and rater.get("value") is not None:
+            raters = measured["raters"].get("kind", raters)
+            own = at(measured, "raters.dataset.judge")
+            by_kind["rater"].append(f"{cell(rater)} to {cell(own)} in {aspect}")
+        length = at(measured, "length.rating")
+        if length and length.get("value") is not None:
+            by_kind["length"].append(f"{cell(length)} in {aspect}")
+    if by_kind["judges"]:
+        places = ", ".join(by_kind["judges"])
+        return f"Among recorded judges and baselines its place can be {places}."
+    if by_kind["rater"]:
+        return f"One {raters} to this judge, tau-b: {', '.join(by_kind['rater'])}."
+    if by_kind["length"]:
+        return f"Output length alone reaches tau-b {', '.join(by_kind['length'])}."
+    return "Nobody is beside it on these outputs."
+
+
+def _covered(numbers: Numbers) -> str:
+    """Of what there is a score, and on how much that stands."""
+    seen = f"{numbers['systems']} systems and {numbers['inputs']:,} inputs"
+    if numbers["kind"] == "pairs":
+        seen = f"{numbers['pairs']:,} pairs"
+    elif numbers["systems"] < 2:
+        seen = f"{numbers['outputs']:,} outputs"
+    coverage = numbers["coverage"]["value"]
+    return f"It gave a score for {coverage:.1%} of what it was shown; {seen} were seen."
+
+
+# -- what to do next
+
+
+def steps(card: Numbers) -> list[str]:
+    """What to do next: not for this aspect, more labels and how many, another prompt or
+    judge, and where to hold it.
+
+    card: what `card.json` holds.
+    """
+    found = []
+    for name, numbers in card["sets"].items():
+        listed = card["verdict"]["findings"]
+        of_set = [finding for finding in listed if finding["set"] == name]
+        for sentence in _steps(name, numbers, of_set):
+            found.append(_of_set(card, name, sentence))
+    return found
+
+
+def _steps(name: str, numbers: Numbers, of_set: list[verdict.Finding]) -> Iterator[str]:
+    """The steps of one set, what forbids its use first."""
+    change = "change the prompt or the model, and `card compare` the two cards"
+    for fault in verdict.of_the_set(of_set, verdict.FAILS):
+        yield f"Do not use it, {fault['words']}: {change}."
+    failing = verdict.first_by_aspect(of_set, verdict.FAILS)
+    for words, aspects in verdict.by_words(failing):
+        yield f"Not for {verdict.joined(aspects)}, {words}: {change}."
+    for finding in verdict.of_the_set(of_set, verdict.UNPROVEN):
+        yield _untold("it", finding, numbers, numbers)
+    untold = verdict.first_by_aspect(of_set, verdict.UNPROVEN)
+    for aspect, finding in untold.items():
+        if aspect not in failing:
+            yield _untold(aspect, finding, numbers["aspects"][aspect], numbers)
+    if verdict.of_the_set(of_set, verdict.FAILS):
+        return
+    unpraised = {*failing, *untold}
+    if numbers["kind"] != "pairs":
+        for judge, aspects in verdict.above(numbers, unpraised).items():
+            yield f"Try {judge}, which is clearly better in {verdict.joined(aspects)}."
+    yield from _held(name, numbers, unpraised)
+
+
+def _untold(
+    what: str, finding: verdict.Finding, measured: Numbers, numbers: Numbers
+) -> str:
+    """What to do where the data cannot tell: more labels, or another prompt."""
+    needed = verdict.needed(finding, measured, numbers)
+    question = f"whether {finding['words']}"
+    if needed:
+        return f"Label more for {what}{needed}: these data do not say {question}."
+    return (
+        f"Try another prompt or model for {what}: these data do not say {question}, "
+        "and its value is on the wrong side."
+    )
+
+
+def _held(name: str, numbers: Numbers, unpraised: set[str]) -> Iterator[str]:
+    """Where to hold a judge that may be used, as a command; nothing for one that may
+    not.
+    """
+    low: Any = None
+    path = f"{name}.accuracy.low"
+    if numbers["kind"] == "pairs":
+        low = numbers["accuracy"].get("low")
+    else:
+        for aspect, measured in numbers["aspects"].items():
+            lower = at(measured, "dataset.kendall.low")
+            praised = aspect not in unpraised and lower is not None and lower > 0
+            if praised and (low is None or lower > low):
+                low = lower
+                path = f"{name}.{aspect}.kendall.low"
+    if low is None or low <= 0 or "accuracy" in unpraised:
+        return
+    bar = math.floor(low * _STEP) / _STEP
+    yield f"Hold it there: nlgeval card gate card/card.json '{path} >= {bar:g}'"
+
+
+# -- what a thousand judgments take
+
+
+def price(card: Numbers) -> str:
+    """What a thousand judgments take, in one sentence.
+
+    card: what `card.json` holds.
+    """
+    parts = []
+    for name, numbers in card["sets"].items():
+        if numbers.get("cost"):
+            parts.append(_of_set(card, name, cost(numbers["cost"])))
+    if not parts:
+        return _UNPRICED
+    sentence = f"A thousand judgments: {'; '.join(parts)}."
+    if not any(
+        numbers.get("cost", {}).get("money") for numbers in card["sets"].values()
+    ):
+        sentence += " With --price IN,OUT the card says the money."
+    return sentence
+
+
+def cost(numbers: Mapping[str, Any]) -> str:
+    """Tokens, seconds and money of 1,000 judgments, of what is known.
+
+    numbers: as a set has them under `cost`.
+    """
+    texts = [
+        f"{numbers['prompt_tokens']:,.0f} prompt tokens",
+        f"{numbers['new_tokens']:,.0f} new tokens",
+    ]
+    if numbers.get("seconds") is not None:
+        texts.append(f"{numbers['seconds']:,.1f} s as they were asked here")
+    if numbers.get("money") is not None:
+        texts.append(f"{numbers['money']:,.2f} at the price given")
+    return ", ".join(texts)

@@ -1,0 +1,48 @@
+"""The card of `nlgeval card --demo` by the numbers that are saved of it: nothing is
+computed, nothing is fetched, and no package of numbers is loaded.
+
+`demo` reads the card, `write` puts it into a folder. `data/cards/` has it among the
+recorded judges; `make cards` makes it anew.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from judgecard import glance_picture, page
+from nlgeval_lib import files
+
+DEMO = "cards/summeval-gpt-4o.json"
+
+
+def demo() -> Any:
+    """What is saved of GPT-4o's card on SummEval, as `card.json` has it; numbers with
+    six digits, without single outputs.
+
+    Raises: FileNotFoundError where neither a checkout nor a wheel has it.
+    """
+    path = files.committed(files.place(DEMO))
+    return files.from_json(path.read_text(encoding="utf-8"))
+
+
+def write(numbers: Any, folder: str | Path) -> list[Path]:
+    """Write card.json, card.md, card.html and the picture of the first screen.
+
+    numbers: of a card. folder: is made where it is not there.
+
+    Returns: the paths.
+
+    Raises: OSError naming the path.
+    """
+    texts = {
+        "card.json": json.dumps(numbers, ensure_ascii=False, indent=1) + "\n",
+        "card.md": page.markdown(numbers),
+        "card.html": page.html(numbers, {}),
+        page.PICTURE: glance_picture.draw(numbers),
+    }
+    contents = {}
+    for name, text in texts.items():
+        contents[Path(folder, name)] = text.encode("utf-8", "backslashreplace")
+    return files.write_all(contents)
