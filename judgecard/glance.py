@@ -13,6 +13,7 @@ from typing import Any
 from judgecard import verdict
 from judgecard.written import Numbers, at, cell
 
+PRAISES = "praises"
 _THIS = "this judge"
 _STEP = 20  # a bar is proposed in twentieths
 _UNPRICED = "A thousand judgments: what they take is not known of this card."
@@ -109,6 +110,37 @@ def _covered(numbers: Numbers) -> str:
         seen = f"{numbers['outputs']:,} outputs"
     coverage = numbers["coverage"]["value"]
     return f"It gave a score for {coverage:.1%} of what it was shown; {seen} were seen."
+
+
+# -- what the verdict says of each aspect
+
+
+def kinds(card: Numbers) -> list[str]:
+    """What the verdict says of each aspect, and of each set of pairs: "praises",
+    "unproven", "fails", or "" where no rule holds.
+
+    card: what `card.json` holds.
+    """
+    found = []
+    for name, numbers in card["sets"].items():
+        listed = card["verdict"]["findings"]
+        of_set = [finding for finding in listed if finding["set"] == name]
+        for aspect in numbers.get("aspects", [""]):
+            found.append(kind(of_set, aspect))
+    return found
+
+
+def kind(of_set: list[verdict.Finding], aspect: str) -> str:
+    """What the verdict says of one aspect, the worst first; what it says of the whole
+    set holds for every aspect.
+
+    of_set: the rules that hold for the set. aspect: "" for a set of pairs.
+    """
+    found = {row["kind"] for row in of_set if row["aspect"] in ("", aspect)}
+    for worst in (verdict.FAILS, verdict.UNPROVEN, PRAISES):
+        if worst in found:
+            return worst
+    return ""
 
 
 # -- what to do next

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from judgecard import verdict
+from judgecard import glance, verdict
 from judgecard.written import Numbers, at, cell
 from nlgeval_lib import files, tables
 
@@ -22,7 +22,11 @@ _RIGHT = 560  # of the axis; the number stands beyond it
 _LINE = 26
 _LONGEST = 26  # characters of a name
 # what is said of an aspect -> the colour of its line, and the word beside it
-_COLOURS = {"praises": "#1b6e3c", verdict.UNPROVEN: "#8a5a00", verdict.FAILS: "#b3261e"}
+_COLOURS = {
+    glance.PRAISES: "#1b6e3c",
+    verdict.UNPROVEN: "#8a5a00",
+    verdict.FAILS: "#b3261e",
+}
 _WORDS = {verdict.UNPROVEN: "not proved", verdict.FAILS: "not for this"}
 
 
@@ -90,28 +94,17 @@ def _lines(card: Numbers) -> Iterator[_Line]:
         of_set = [finding for finding in findings if finding["set"] == name]
         if numbers["kind"] == "pairs":
             plain = at(numbers, "longer.value")
-            kind = _kind(of_set, "")
+            kind = glance.kind(of_set, "")
             yield _Line(name, numbers["accuracy"], kind, plain)
             continue
         for aspect, measured in numbers["aspects"].items():
             yield _Line(
                 name=f"{name}, {aspect}" if several else aspect,
                 cell=at(measured, "dataset.kendall") or {},
-                kind=_kind(of_set, aspect),
+                kind=glance.kind(of_set, aspect),
                 plain=at(measured, "length.rating.value"),
                 rater=at(measured, "raters.dataset.rater.value"),
             )
-
-
-def _kind(of_set: list[verdict.Finding], aspect: str) -> str:
-    """What the verdict says of an aspect, the worst first; what it says of the whole
-    set holds for every aspect.
-    """
-    kinds = {row["kind"] for row in of_set if row["aspect"] in ("", aspect)}
-    for kind in (verdict.FAILS, verdict.UNPROVEN, "praises"):
-        if kind in kinds:
-            return kind
-    return ""
 
 
 def _x(number: float, left: float) -> float:
@@ -136,7 +129,7 @@ def _drawn(line: _Line, y: int, left: float) -> Iterator[str]:
         )
     x = _x(line.cell["value"], left)
     # hollow where it is not praised: the picture can be read without its colours
-    fill = colour if line.kind == "praises" else "#ffffff"
+    fill = colour if line.kind == glance.PRAISES else "#ffffff"
     yield (
         f'<circle cx="{x:.1f}" cy="{y}" r="5" fill="{fill}" stroke="{colour}" '
         'stroke-width="2"/>'

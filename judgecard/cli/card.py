@@ -133,6 +133,8 @@ def card(options: Judging) -> None:
       nlgeval card card/card.toml
       nlgeval card compare before/card.json after/card.json
       nlgeval card beside card/card.json
+      nlgeval card share card/card.json
+      nlgeval card badge card/card.json
       nlgeval card gate card/card.json 'summeval.coherence.kendall.low >= .3'
     """
     from judgecard import config_files
@@ -430,6 +432,62 @@ def beside(
     if not read:
         raise ValueError(f"no card in {', '.join(cards)}; a card.json is needed")
     echo([standing.among_recorded(read)])
+
+
+@group.command("share")
+def share(
+    card: Annotated[str, typer.Argument(help="A card.json, or its folder.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="The page.")
+    ] = "shared_card.html",
+) -> None:
+    """Write the card as one HTML file of less than a megabyte, to send.
+
+    It has the numbers, the rules and the figures, fetches nothing and runs nothing; the
+    outputs' texts are not in it.
+
+    \b
+    Example:
+      nlgeval card share card/card.json -o judge.html
+    """
+    import judgecard as cards
+    from judgecard import sharing
+    from nlgeval_lib import files
+
+    content = sharing.one_file(cards.read(card))
+    files.write_all({Path(output): content})
+    typer.echo(f"written: {output}, {len(content):,} bytes")
+
+
+@group.command("badge")
+def badge(
+    card: Annotated[str, typer.Argument(help="A card.json, or its folder.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="The folder of the two files.")
+    ] = ".",
+) -> None:
+    """Write a badge for a README: badge.svg, and badge.json for shields.io.
+
+    It says for how many aspects the judge is proved to follow people, of how many, and
+    for how many it must not be used.
+
+    \b
+    Example:
+      nlgeval card badge card/card.json -o docs
+    """
+    import json
+
+    import judgecard as cards
+    from judgecard import sharing
+    from nlgeval_lib import files
+
+    numbers = cards.read(card).numbers
+    folder = Path(output)
+    for_shields = json.dumps(sharing.badge(numbers), indent=1) + "\n"
+    picture = sharing.badge_svg(numbers)
+    files.write_text(folder / "badge.svg", picture)
+    files.write_text(folder / "badge.json", for_shields)
+    typer.echo(sharing.markdown((folder / "badge.svg").as_posix(), numbers))
 
 
 @group.command("gate")
