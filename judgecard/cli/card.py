@@ -75,6 +75,13 @@ class Judging(Rated, Planning):
     scores: Annotated[
         str, option(help="In its place: a file of scores that were made elsewhere.")
     ] = ""
+    judge: Annotated[
+        str,
+        option(
+            help="Who is asked, run here: a judge of `nlgeval models`, by vLLM where it "
+            "is installed, else by transformers; mini is the miniature one."
+        ),
+    ] = ""
     demo: Annotated[
         bool,
         typer.Option("--demo", help="Recorded GPT-4o on SummEval: no key, no network."),
@@ -126,6 +133,7 @@ def card(options: Judging) -> None:
     Examples:
       nlgeval card --demo
       nlgeval card --scores scores.csv --data summeval --scale 1-5
+      nlgeval card --prompt mine.txt --scale 1-5 -i mine.csv --judge qwen2.5-coder-1.5b
       nlgeval card --prompt mine.txt --scale 1-5 --data summeval --items 300 \\
           --repeat 3 --probes --engine openai --base-url http://host:8000/v1 -m NAME
       nlgeval card --prompt mine.txt --scale 1-10 -i mine.csv --map output=answer \\
@@ -304,6 +312,8 @@ def _asked(options: Judging) -> Card | None:
     from nlgeval_lib.scoring.cells import InputError
 
     scale = scale_of(options.scale)
+    if options.judge:
+        _take_local_judge(options)
     for path in options.plugin or ():
         say(f"the code of {path} is run")
         named.plugin(path)
@@ -346,6 +356,27 @@ def _asked(options: Judging) -> Card | None:
     return made
 
 
+def _take_local_judge(options: Judging) -> None:
+    """Take `--judge` as the engine and the model.
+
+    Raises: ValueError where another engine or model is named; InputError for a judge
+    that is not here.
+    """
+    from nlgeval_lib.scoring.named import local_judge
+
+    others = {
+        "--engine": options.engine,
+        "--model": options.model,
+        "--base-url": options.base_url,
+    }
+    named = [name for name, value in others.items() if value]
+    if named:
+        raise ValueError(
+            f"--judge says who is asked, and so does {named[0]}; leave one out"
+        )
+    options.engine, options.model = local_judge(options.judge)
+
+
 def _lacking(options: Judging) -> list[str]:
     """What a card that asks a judge needs and the options do not say."""
     lacking = []
@@ -354,7 +385,7 @@ def _lacking(options: Judging) -> list[str]:
             "which rows? Give --data summeval, or a file of your own with ratings: -i"
         )
     if options.prompt and not options.engine:
-        lacking.append("who is asked? Give --engine and --model")
+        lacking.append("who is asked? Give --judge, or --engine and --model")
     elif options.engine and not options.model:
         lacking.append(f"engine {options.engine} needs a model: --model")
     if options.prompt and not options.scale and Path(options.prompt).is_file():

@@ -326,13 +326,15 @@ def spared(body: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
     """A request's body without what the server does not take.
 
     names: `max_tokens` is called max_completion_tokens then, a `system` message stands
-    before the first one of the user, a neutral `top_p` or a `seed` is left out.
+    before the first one of the user, a neutral `top_p`, `temperature` or `n` or a
+    `seed` is left out.
     """
     body = dict(body)
     if "max_tokens" in names and "max_tokens" in body:
         body["max_completion_tokens"] = body.pop("max_tokens")
-    if "top_p" in names and body.get("top_p") == 1:
-        del body["top_p"]
+    for name in ("top_p", "temperature", "n"):
+        if name in names and body.get(name) == 1:
+            del body[name]
     if "seed" in names:
         body.pop("seed", None)
     messages = body.get("messages", ())
@@ -441,7 +443,9 @@ def _choice(choice: Any, chat: bool, logprobs: bool) -> dict[str, Any]:
         try:
             table = tuple(map(likeliest, _steps(choice["logprobs"], chat)))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-            raise _bad("no log-probabilities in it, and they were asked") from None
+            raise _bad(
+                f"no log-probabilities in it, and they were asked; {_WITHOUT_LOGPROBS}"
+            ) from None
         if any(max(row.values(), default=0.0) > _SURELY for row in table):
             raise _bad("a log-probability above 0")
     return {
@@ -598,6 +602,7 @@ _SPARED = {
     "max_tokens": re.compile(
         r"max_tokens\b.*\buse.{0,3}max_completion_tokens", re.S | re.I
     ),
+    "top_p": re.compile(r"temperature\W+and\W+top_p\W+cannot both", re.I),
     "system": re.compile(
         r"system.{0,30}(role|message|prompt)s?.{0,60}not (supported|allowed|permitted)|"
         r"(role|message).{0,20}system.{0,60}not (supported|allowed|permitted)|"
@@ -605,11 +610,14 @@ _SPARED = {
         re.S | re.I,
     ),
 }
+_WITHOUT_LOGPROBS = "ask without log-probabilities: -s method=mean, or -s weigh=no"
 _REFUSAL = re.compile(
     r"unsupported|not support|does not|only|unknown|unrecognized|"
-    r"not allowed|less than|at most|<=|maximum|must be",
+    r"not (allowed|permitted)|less than|at most|<=|maximum|must be|deprecated",
     re.I,
 )
+# a field that a request may not have, as pydantic names it
+_FORBIDDEN = re.compile(r"\bloc\W+body\W+(\w+)")
 _MOST_LOGPROBS = re.compile(
     r"(?:<=|less than or equal to|at most|maximum\D{0,20}|"
     r"up to|between 0 and)\s*(\d+)",
@@ -634,12 +642,17 @@ def _not_taken(message: str) -> tuple[str, str]:
         most = _MOST_LOGPROBS.search(message)
         if most and most[1] != "0":
             return "", f"ask with -s logprobs={most[1]}"
-        return "", "ask without log-probabilities: -s method=mean, or -s weigh=no"
+        return "", _WITHOUT_LOGPROBS
     if re.search(r"\btemperature\b", message):
-        return "", "ask with -s temperature=1"
+        # one that is deprecated may not be sent at all, be it 1
+        name = "temperature" if "deprecated" in message else ""
+        return name, "ask with -s temperature=1"
     for name in ("top_p", "seed"):
         if re.search(rf"\b{name}\b", message):
             return name, ""
+    field = _FORBIDDEN.search(message)
+    if field and field[1] == "n":
+        return "n", ""
     return "", ""
 
 
@@ -657,6 +670,9 @@ def _error_message(content: bytes) -> tuple[str, Any]:
         error = loaded(content)
     except ValueError:
         error = content.decode(errors="replace").strip()
+    match error:
+        case [{"error": _} as only]:  # Gemini's errors are a list of one
+            error = only
     if isinstance(error, dict):
         error = error.get("error", error)
     if not isinstance(error, dict):

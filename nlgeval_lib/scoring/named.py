@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from nlgeval_lib import engines, evaluators, files
+from nlgeval_lib import engines, evaluators, files, weights
 from nlgeval_lib.engines import Engine, EngineError, Request, models
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.judge import Judge
-from nlgeval_lib.names import meant
+from nlgeval_lib.names import extra, meant
 from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.settings import parameters, parsed
 
@@ -208,6 +208,33 @@ class EngineChoice:
             return lengths
 
         return count
+
+
+def local_judge(name: str) -> tuple[str, str]:
+    """The engine and the model that `--judge` means: by vLLM where it is installed,
+    else by transformers.
+
+    name: of `nlgeval models`, whole or a beginning that no other judge has; "mini" is
+        the miniature judge of the repository.
+
+    Raises: InputError for a judge whose weights are not here, with the command that
+    brings them; UnknownName with the judges there are.
+    """
+    if name == "mini":
+        model = str(models.miniature())
+    else:
+        model = weights.judge(name).id
+        if weights.folder(model) is None:
+            raise InputError(
+                f"--judge {name}: its weights are not here; "
+                f"`nlgeval models --fetch {model}` brings them"
+            )
+    for engine in ("vllm", "transformers"):
+        if importlib.util.find_spec(engine) is not None:
+            return engine, model
+    raise InputError(
+        f"--judge {name}: neither vllm nor transformers is installed; {extra('torch')}"
+    )
 
 
 def _is_plain_address(url: str) -> bool:

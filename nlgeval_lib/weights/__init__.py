@@ -117,6 +117,22 @@ def entry(name: str) -> Weights:
     return known[name]
 
 
+def judge(name: str) -> Weights:
+    """The judge of the table that a name means: its whole name, or a beginning that no
+    other judge has.
+
+    Raises: UnknownName with the judges there are; as `table`.
+    """
+    # encoders are published dense, judges as one quantised file
+    judges = {each: found for each, found in entries().items() if found.quantised}
+    if name in judges:
+        return judges[name]
+    meant = [each for each in judges if name and each.startswith(name.lower())]
+    if len(meant) == 1:
+        return judges[meant[0]]
+    raise registry.unknown(name, judges, "judge")
+
+
 def _models() -> list[dict[str, Any]]:
     """The table's rows; read again only where it was changed."""
     path = files.committed(files.place("models.toml"))

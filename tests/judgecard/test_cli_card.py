@@ -97,7 +97,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def command(server: LoopbackServer, *more: str) -> list[str]:
+def command_without_engine() -> list[str]:
     columns = {
         "output": "answer",
         "instruction": "question",
@@ -110,9 +110,13 @@ def command(server: LoopbackServer, *more: str) -> list[str]:
     words = ["card", "--prompt", "mine.txt", "--scale", "1-10", "-i", "mine.csv"]
     for ours, theirs in columns.items():
         words += ["--map", f"{ours}={theirs}"]
+    return [*words, "--store", "store", "-q"]
+
+
+def command(server: LoopbackServer, *more: str) -> list[str]:
     address = f"http://127.0.0.1:{server.port}/v1"
-    words += ["--engine", "openai", "--base-url", address, "-m", "mine"]
-    return [*words, "--store", "store", "-q", *more]
+    asked = ["--engine", "openai", "--base-url", address, "-m", "mine"]
+    return [*command_without_engine(), *asked, *more]
 
 
 def test_a_file_of_ones_own(
@@ -159,6 +163,9 @@ def test_what_failed_is_asked_again_and_told_by_the_exit_code(
     assert run(*once) == 0
 
 
+RATED = ["--prompt", "mine.txt", "--scale", "1-10", "-i", "mine.csv"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -167,6 +174,14 @@ def test_what_failed_is_asked_again_and_told_by_the_exit_code(
         (["card", "--prompt", "mine.txt", "--scale", "5-1"], "--scale 5-1"),
         (["card", "--prompt", "mine.txt", "--scale", "1-1e999"], "--scale 1-1e999"),
         (["card", "--prompt", "mine.txt", "--scale", "1-5"], "which rows"),
+        (["card", *RATED, "--judge", "qwen2.5"], "qwen2.5-coder-1.5b-instruct"),
+        (
+            ["card", *RATED, "--judge", "qwen2.5-coder-1.5b"],
+            "--fetch qwen2.5-coder-1.5",
+        ),
+        (["card", *RATED, "--judge", "all-MiniLM-L6-v2"], "unknown judge"),
+        (["card", *RATED, "--judge", "mini", "-m", "x"], "--model; leave one out"),
+        (["card", *RATED], "--judge"),
         (["card", "beside", "empty"], "no card in empty"),
         (["card", "gate", "mine.csv", "a > 1"], "is no card"),
         (
@@ -177,10 +192,13 @@ def test_what_failed_is_asked_again_and_told_by_the_exit_code(
 )
 def test_a_wrong_call_says_the_way_out(
     own: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     words: list[str],
     message: str,
 ) -> None:
+    # no weights are here, whatever this machine has
+    monkeypatch.setattr("nlgeval_lib.weights.folder", lambda name: None)
     Path("empty").mkdir()
     assert run(*words) == 2
     assert message in capsys.readouterr().err
@@ -288,3 +306,25 @@ def test_the_folder_to_begin_with_has_a_config(
     address = f"http://127.0.0.1:{server.port}/v1"
     words = ["card", "card.toml", "--base-url", address, "--model", "mine"]
     assert run(*words, "--dry-run") == 0
+
+
+@pytest.mark.slow
+def test_a_judge_that_runs_here(own: Path) -> None:
+    words = command_without_engine()
+    assert run(*words, "--judge", "mini", "--dry-run") == 0
+    assert run(*words, "--judge", "mini", "-s", "max_tokens=4") in (0, 1)
+    made = json.loads(Path("card/card.json").read_text())
+    assert made["judge"]["engine"] in ("transformers", "vllm")
+    assert made["fingerprint"]["model"]
+
+
+def test_the_beginning_of_a_name_means_one_judge(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from nlgeval_lib import weights
+    from nlgeval_lib.scoring.named import local_judge
+
+    monkeypatch.setattr(weights, "folder", lambda name: tmp_path)
+    engine, model = local_judge("Qwen2.5-coder-1.5b")
+    assert engine in ("vllm", "transformers")
+    assert model == "qwen2.5-coder-1.5b-instruct"
