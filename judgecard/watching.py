@@ -1,0 +1,261 @@
+"""Has a judge of the same name changed? Its answers on kept items, looked at again and
+again.
+
+`Watch` is a folder with what the judge answered at each look; `evidence` turns answers
+into a number that may be read after every look: where the judge has not changed, it
+ever reaches 1 / level with a chance of `level` at most.
+
+An item's answers, one a look, are exchangeable while the judge stays as it is. Then the
+place of the newest among those before is uniform and independent of all before
+(ties are broken at random), and bets against that are a martingale.
+
+Source: Vovk, Gammerman and Shafer, Algorithmic Learning in a Random World (2005),
+section 7.1 (conformal test martingales); Ville (1939) for the chance.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judgecard import fingerprint
+from judgecard.judged import KEYS
+from nlgeval_lib import files
+from nlgeval_lib.scoring.cells import InputError
+
+SCHEMA = "nlgeval-watch/1"
+FILE = "watch.json"
+REFERENCE = 3  # looks at the beginning that only say how the judge answers
+# Shares of what is at hand that are put on an answer: that it is higher than before,
+# lower, or farther out.
+_STAKES = (0.3, 0.6, 0.9)
+FAILED = "failed"  # in place of an answer that did not come
+
+
+def evidence(answers: np.ndarray, reference: int, seed: int) -> np.ndarray:
+    """How much speaks for a change, after each look that follows the reference.
+
+    answers: `answers[look, item]`; -inf for an answer without a score, NaN for one that
+        did not come, which is left out.
+    reference: looks that nothing is put on.
+    seed: of how ties are broken.
+
+    Returns: a number a look; 1 says nothing, 20 is told at level .05.
+    """
+    ties = np.random.default_rng(seed).random(answers.shape)
+    at_hand = np.zeros(3 * len(_STAKES))  # logarithms, a bet each
+    found = []
+    for look in range(reference, len(answers)):
+        places = _places(answers[:look], answers[look], ties[look])
+        at_hand += np.log(_factors(places)).sum(axis=1)
+        found.append(float(np.exp(at_hand).mean()))
+    return np.array(found)
+
+
+def _places(before: np.ndarray, now: np.ndarray, ties: np.ndarray) -> np.ndarray:
+    """The place of each newest answer among those before, between 0 and 1: uniform
+    where nothing has changed.
+
+    before: `[look, item]`. now, ties: an item each.
+    """
+    came = ~np.isnan(before)
+    # an item is left out where it has no answer now, or none before
+    usable = ~np.isnan(now) & came.any(axis=0)
+    before, came = before[:, usable], came[:, usable]
+    now, ties = now[usable], ties[usable]
+    lower = ((before < now) & came).sum(axis=0)
+    equal = ((before == now) & came).sum(axis=0)
+    return np.asarray((lower + ties * (equal + 1)) / (came.sum(axis=0) + 1))
+
+
+def _factors(places: np.ndarray) -> np.ndarray:
+    """What each bet makes of what is at hand, `[bet, item]`; 1 on the average where
+    places are uniform.
+    """
+    higher = 2 * places - 1
+    farther = 2 * np.abs(higher) - 1
+    rows = []
+    for stake in _STAKES:
+        rows += [1 + stake * higher, 1 - stake * higher, 1 + stake * farther]
+    return np.array(rows)
+
+
+@dataclass
+class Watch:
+    """A judge that is watched, on kept items.
+
+    fields: the fingerprint of the judge and the data.
+    items: the keys of the rows.
+    level: the chance at most that a change is told where there is none, over all
+        looks.
+    seed: of how ties are broken.
+    looks: a look each: `date`, and `answers` in the order of the items; None for an
+        answer without a score, "failed" for one that did not come.
+    """
+
+    fields: Mapping[str, Any]
+    items: list[list[str]]
+    level: float
+    seed: int
+    looks: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def begun(
+        cls, fields: Mapping[str, Any], frame: pd.DataFrame, level: float, seed: int
+    ) -> Watch:
+        """A watch on the rows of a frame, without a look.
+
+        Raises: InputError for a level that is none.
+        """
+        if not 0 < level < 1:
+            raise InputError(f"--level {level:g}: a number between 0 and 1 is needed")
+        return cls(fields, _keys(frame), level, seed)
+
+    @classmethod
+    def read(cls, folder: str | Path) -> Watch:
+        """The watch of a folder.
+
+        Raises: InputError for a file that is none; OSError.
+        """
+        path = Path(folder, FILE)
+        try:
+            kept = files.from_json(path.read_text(encoding="utf-8"))
+            if kept["schema"] != SCHEMA:
+                raise ValueError
+            made = cls(
+                dict(kept["fingerprint"]),
+                [[str(part) for part in item] for item in kept["items"]],
+                float(kept["level"]),
+                int(kept["seed"]),
+                list(kept["looks"]),
+            )
+            made.answers()
+        except (ValueError, TypeError, KeyError):
+            raise InputError(
+                f"{path} is no watch of this version; begin another in a new folder"
+            ) from None
+        return made
+
+    def write(self, folder: str | Path) -> Path:
+        """Write it into a folder; its file's path. Raises: OSError."""
+        path = Path(folder, FILE)
+        kept = {
+            "schema": SCHEMA,
+            "fingerprint": dict(self.fields),
+            "level": self.level,
+            "seed": self.seed,
+            "items": self.items,
+            "looks": self.looks,
+        }
+        files.write_text(path, json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
+        return path
+
+    def check_same(self, fields: Mapping[str, Any]) -> list[str]:
+        """Pass where it is the judge that is watched: the same name of a model, prompt,
+        rubric, settings and rows. What its server says of it may differ.
+
+        Returns: what is to be known all the same.
+
+        Raises: InputError naming what differs.
+        """
+        sides = ({"fingerprint": dict(self.fields)}, {"fingerprint": dict(fields)})
+        differing, _ = fingerprint.differences(*sides)
+        told = []
+        for found in differing:
+            if found.field not in ("revision", "engine"):
+                raise InputError(
+                    f"another judge or other rows than are watched: {found}; "
+                    "begin another watch in a new folder"
+                )
+            told.append(str(found))
+        return told
+
+    def add(self, frame: pd.DataFrame) -> None:
+        """Take in a look.
+
+        frame: the rows, with `value` and `status` of today's answers.
+
+        Raises: InputError where no answer came at all.
+        """
+        if (frame["status"] == FAILED).all():
+            raise InputError("no answer came: this look does not count; look again")
+        by_key = {}
+        for key, value, status in zip(
+            _keys(frame), frame["value"], frame["status"], strict=True
+        ):
+            answer: Any = None if pd.isna(value) else float(value)
+            by_key[tuple(key)] = FAILED if status == FAILED else answer
+        answers = [by_key.get(tuple(item), FAILED) for item in self.items]
+        moment = datetime.now(UTC).isoformat(timespec="seconds")
+        self.looks.append({"date": moment, "answers": answers})
+
+    def answers(self) -> np.ndarray:
+        """`answers[look, item]` as `evidence` takes them."""
+        marks = {FAILED: np.nan, None: -np.inf}
+        rows = np.empty((len(self.looks), len(self.items)))
+        for number, look in enumerate(self.looks):
+            values = [
+                marks[one] if one in marks else float(one) for one in look["answers"]
+            ]
+            rows[number] = values
+        return rows
+
+    def evidence(self) -> np.ndarray:
+        """How much speaks for a change after each look, as `evidence` says."""
+        return evidence(self.answers(), REFERENCE, self.seed)
+
+    def told(self) -> str:
+        """The date of the first look at which a change is told; "" for none."""
+        for look, found in zip(self.looks[REFERENCE:], self.evidence(), strict=True):
+            if found >= 1 / self.level:
+                return str(look["date"])
+        return ""
+
+    def table(self) -> pd.DataFrame:
+        """A row a look after the reference: `date, answered, moved, shift, evidence`.
+
+        Returns: `moved` is the share of items whose answer lies outside all of the
+        reference's, `shift` the mean answer less that of the reference.
+        """
+        answers = self.answers()
+        scored = np.where(np.isinf(answers), np.nan, answers)
+        reference = answers[:REFERENCE]
+        rows = []
+        for number, found in enumerate(self.evidence(), start=REFERENCE):
+            now = answers[number]
+            both = ~np.isnan(now) & ~np.isnan(reference).all(axis=0)
+            kept = reference[:, both]
+            outside = (now[both] > np.nanmax(kept, axis=0)) | (
+                now[both] < np.nanmin(kept, axis=0)
+            )
+            shifts = pd.Series(scored[number] - _mean(scored[:REFERENCE]))
+            rows.append(
+                {
+                    "date": self.looks[number]["date"],
+                    "answered": int((~np.isnan(now)).sum()),
+                    "moved": float(outside.mean()),
+                    "shift": shifts.mean(),  # of those that have a score both times
+                    "evidence": float(found),
+                }
+            )
+        columns = ["date", "answered", "moved", "shift", "evidence"]
+        return pd.DataFrame(rows, columns=columns)
+
+
+def _mean(rows: np.ndarray) -> np.ndarray:
+    """The mean over looks of the scores that there are; NaN for none."""
+    number = (~np.isnan(rows)).sum(axis=0)
+    total = np.nansum(rows, axis=0)
+    return np.divide(total, number, out=np.full(len(number), np.nan), where=number > 0)
+
+
+def _keys(frame: pd.DataFrame) -> list[list[str]]:
+    """The keys of the rows, as texts."""
+    return frame[KEYS].astype(str).values.tolist()
