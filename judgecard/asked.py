@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -205,9 +205,51 @@ class Asking:
             title = f"Judge card: {self.name} {identity.get('model', '')}".strip()
         resources = (self.evaluator, self.engine, self.store)
         made = of_sets(title, identity, judged_sets, effects, resources)
-        fields = fingerprint.of_judge(self.evaluator, self.engine, identity)
-        fields["data"] = fingerprint.of_data(judged_sets)
+        fields = self.fingerprint(identity)
         return replace(made, numbers={**made.numbers, "fingerprint": fields})
+
+    def fingerprint(self, facts: Mapping[str, Any]) -> fingerprint.Fingerprint:
+        """Who is asked, and about what.
+
+        facts: of who answered, as a card has them.
+        """
+        fields = fingerprint.of_judge(self.evaluator, self.engine, facts)
+        fields["data"] = fingerprint.of_data(self.data)
+        return fields
+
+    def keep_distinct(self) -> int:
+        """Leave out the rows of the first set about which the judge would be asked what
+        it is asked about another: they share one answer.
+
+        Returns: how many are left out.
+
+        Raises: InputError for a judge that does not ask once a row.
+        """
+        data_set = self.data[0]
+        requests = self.job(data_set).planned()[0].requests
+        if len(requests) != len(data_set.frame):
+            raise InputError(
+                f"{len(requests)} requests for {len(data_set.frame)} rows: a watch is "
+                "for a judge that asks once a row, and rows that have all it needs"
+            )
+        first: dict[bytes, int] = {}
+        for row, request in enumerate(requests):
+            first.setdefault(request.digest(), row)
+        frame = data_set.frame.iloc[[*first.values()]].reset_index(drop=True)
+        self.data = [replace(data_set, frame=frame)]
+        return len(requests) - len(first)
+
+    def looked(self, store: Any, quiet: bool = False) -> pd.DataFrame:
+        """Ask about the first set, whose outputs are graded, anew.
+
+        store: what has the completions of this look, and of no other.
+
+        Returns: the rows with `value` and `status`.
+
+        Raises: as `card`.
+        """
+        self.store = store
+        return self._scored(self.data[0], quiet).frame
 
     def _changed(self, data_set: Judged | Paired) -> dict[str, Judged]:
         """The set as each probe changes it, by the probe's name; none where no probe is

@@ -19,6 +19,7 @@ COMMANDS = (
     "judgecard.cli.label",
     "judgecard.cli.meta",
     "judgecard.cli.card",
+    "judgecard.cli.watch",
     "judgecard.cli.estimate",
     "judgecard.cli.panel",
     "nlgeval_lib.cli.parse",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from judgecard import Card
+    from judgecard.asked import Asking, Design
     from nlgeval_lib.scoring.rows import Rows
 
 group = typer.Typer(rich_markup_mode=None, cls=CardGroup)
@@ -61,8 +62,8 @@ class _Itself:
         return add
 
 
-class Judging(Rated, Planning):
-    """The options of `card`."""
+class AskedJudge(Rated, Planning):
+    """A judge that is asked, and the rated rows that it is asked about."""
 
     config: Config = ""
     prompt: Annotated[
@@ -72,15 +73,33 @@ class Judging(Rated, Planning):
     evaluator: Annotated[
         str, option("--evaluator", "-e", help="In its place: an evaluator by its name.")
     ] = ""
-    scores: Annotated[
-        str, option(help="In its place: a file of scores that were made elsewhere.")
-    ] = ""
     judge: Annotated[
         str,
         option(
             help="Who is asked, run here: a judge of `nlgeval models`, by vLLM where it "
             "is installed, else by transformers; mini is the miniature one."
         ),
+    ] = ""
+    data: Annotated[
+        Several, option(help="A data set by name (repeatable); see `nlgeval data`.")
+    ] = None
+    input: Annotated[
+        str, option("--input", "-i", help="Rated rows of your own: CSV, JSONL, ...")
+    ] = ""
+    set: Settings = None
+    rubric: Annotated[str, option(help="A rubric for all rows (prometheus).")] = ""
+    plugin: Annotated[
+        Several, option(help="A Python file with evaluators; its code is run.")
+    ] = None
+    aspect: Annotated[str, option(help="Only this aspect of the sets.")] = ""
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the sample.")] = 0
+
+
+class Judging(AskedJudge):
+    """The options of `card`."""
+
+    scores: Annotated[
+        str, option(help="In its place: a file of scores that were made elsewhere.")
     ] = ""
     demo: Annotated[
         bool,
@@ -90,24 +109,11 @@ class Judging(Rated, Planning):
         bool,
         typer.Option("--fresh", help="With --demo: compute it, with all figures."),
     ] = False
-    data: Annotated[
-        Several, option(help="A data set by name (repeatable); see `nlgeval data`.")
-    ] = None
-    input: Annotated[
-        str, option("--input", "-i", help="Rated rows of your own: CSV, JSONL, ...")
-    ] = ""
     score: Annotated[str, typer.Option(help="The column of --scores.")] = "value"
-    set: Settings = None
-    rubric: Annotated[str, option(help="A rubric for all rows (prometheus).")] = ""
-    plugin: Annotated[
-        Several, option(help="A Python file with evaluators; its code is run.")
-    ] = None
-    aspect: Annotated[str, option(help="Only this aspect of the sets.")] = ""
     items: Annotated[
         int | None,
         option(min=3, help="About so many outputs a set, whole inputs, by --seed."),
     ] = None
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the sample.")] = 0
     repeat: Annotated[
         int, typer.Option(min=1, help="How often each judgment is asked.")
     ] = 1
@@ -143,6 +149,7 @@ def card(options: Judging) -> None:
       nlgeval card beside card/card.json
       nlgeval card share card/card.json
       nlgeval card badge card/card.json
+      nlgeval card watch kept --prompt mine.txt --scale 1-5 -i mine.csv --judge NAME
       nlgeval card gate card/card.json 'summeval.coherence.kendall.low >= .3'
     """
     from judgecard import config_files
@@ -289,7 +296,7 @@ def _as_values(frame: pd.DataFrame, score: str) -> pd.DataFrame:
     return frame.drop(columns="value", errors="ignore").rename(columns={score: "value"})
 
 
-def _own_rows(options: Judging) -> Rows:
+def _own_rows(options: AskedJudge) -> Rows:
     """The rated rows of a file of one's own."""
     from judgecard import label_sheets
 
@@ -306,6 +313,32 @@ def _own_rows(options: Judging) -> Rows:
 
 def _asked(options: Judging) -> Card | None:
     """The card of a judge that is asked; None where only the plan is wanted."""
+    from judgecard import asked
+
+    design = asked.Design(
+        items=options.items,
+        seed=options.seed,
+        repeat=options.repeat,
+        probes=options.probes,
+        price=prices(options.price),
+    )
+    run = asking(options, design)
+    if options.dry_run:
+        run.check()
+        options.plan(f"{run.name}, ", run.planned(), run.engine, run.store)
+        return None
+    made = run.card(quiet=options.quiet)
+    failures(run.outcome)
+    return made
+
+
+def asking(options: AskedJudge, design: Design) -> Asking:
+    """The judge and the sets that the options name; nothing is asked yet.
+
+    design: how much is to be asked.
+
+    Raises: ValueError naming all that is lacking; InputError; EngineError; Unavailable.
+    """
     from judgecard import asked
     from judgecard.judged import of_aspect, of_rows, with_human_scale
     from nlgeval_lib.scoring import named
@@ -330,14 +363,7 @@ def _asked(options: Judging) -> Card | None:
         raise ValueError("; ".join(lacking))
     if options.aspect:
         data = [of_aspect(data_set, options.aspect) for data_set in data]
-    design = asked.Design(
-        items=options.items,
-        seed=options.seed,
-        repeat=options.repeat,
-        probes=options.probes,
-        price=prices(options.price),
-    )
-    run = asked.named(
+    return asked.named(
         options.evaluator,
         options.set or (),
         data,
@@ -347,16 +373,9 @@ def _asked(options: Judging) -> Card | None:
         rubric=options.rubric,
         scale=scale,
     )
-    if options.dry_run:
-        run.check()
-        options.plan(f"{run.name}, ", run.planned(), run.engine, run.store)
-        return None
-    made = run.card(quiet=options.quiet)
-    failures(run.outcome)
-    return made
 
 
-def _take_local_judge(options: Judging) -> None:
+def _take_local_judge(options: AskedJudge) -> None:
     """Take `--judge` as the engine and the model.
 
     Raises: ValueError where another engine or model is named; InputError for a judge
@@ -377,7 +396,7 @@ def _take_local_judge(options: Judging) -> None:
     options.engine, options.model = local_judge(options.judge)
 
 
-def _lacking(options: Judging) -> list[str]:
+def _lacking(options: AskedJudge) -> list[str]:
     """What a card that asks a judge needs and the options do not say."""
     lacking = []
     if not options.data and not options.input:

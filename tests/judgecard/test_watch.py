@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from loopback import LoopbackServer, QuietHandler
 from scipy.stats import binom, kstest
 
 from judgecard import watching
 from judgecard.watching import REFERENCE, Watch, evidence
+from nlgeval_lib import cli
 from nlgeval_lib.scoring.cells import InputError
 
 LEVEL = 0.05
@@ -101,6 +103,16 @@ def test_places_are_uniform_and_ties_are_broken_at_random() -> None:
     assert kstest(places, "uniform").pvalue > 1e-3
 
 
+def run(*words: str) -> int:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["nlgeval", *words])
+        try:
+            cli.main()
+        except SystemExit as end:
+            return int(end.code or 0)
+    return 0
+
+
 # -- a watch in a folder
 
 
@@ -148,3 +160,69 @@ def test_what_is_no_watch_is_refused(tmp_path: Path, changed: str) -> None:
     (tmp_path / "watch.json").write_text(json.dumps(whole))
     with pytest.raises(InputError, match="is no watch"):
         Watch.read(tmp_path)
+
+
+# -- from the command line, against a server whose model changes under its name
+
+
+class Drifting(QuietHandler):
+    """Scores an output by its number of words, and by `more` beside."""
+
+    protocol_version = "HTTP/1.1"
+    more = 0
+    asked = 0
+
+    def do_GET(self) -> None:
+        self.send({"object": "list", "data": [{"id": "m", "object": "model"}]})
+
+    def do_POST(self) -> None:
+        kind = type(self)
+        kind.asked += 1
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        text = body["messages"][-1]["content"]
+        words = len(text.partition("<<")[2].partition(">>")[0].split())
+        message = {"role": "assistant", "content": f"Score: {words + kind.more}"}
+        self.send(
+            {"model": "m", "choices": [{"finish_reason": "stop", "message": message}]}
+        )
+
+    def send(self, content: object) -> None:
+        body = json.dumps(content).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def test_a_model_that_changes_under_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    lines = ["input_id,system_id,output,human"]
+    for number in range(60):
+        # the last six rows ask what others ask
+        text = f"w{min(number, 54)} " * (1 + min(number, 54) % 7)
+        lines.append(f"i{number // 3},s{number % 3},{text.strip()},{1 + number % 5}")
+    Path("mine.csv").write_text("\n".join(lines) + "\n")
+    Path("mine.txt").write_text("Rate from 1 to 10: <<{output}>>\nScore: N")
+    handler = type("Own", (Drifting,), {})
+    server = LoopbackServer(handler)
+    words = ["card", "watch", "kept", "--prompt", "mine.txt", "--scale", "1-10"]
+    words += ["-i", "mine.csv", "--engine", "openai", "-m", "m", "-q"]
+    words += ["--base-url", f"http://127.0.0.1:{server.port}/v1"]
+    try:
+        assert run(*words) == 0
+        items = len(Watch.read("kept").items)
+        assert handler.asked == REFERENCE * items and 40 <= items <= 55
+        assert run(*words) == 0
+        assert handler.asked == (REFERENCE + 1) * items, "a look is asked anew"
+        assert "no change can be told" in capsys.readouterr().out
+        handler.more = 1
+        assert run(*words) == 1
+        assert "CHANGED" in capsys.readouterr().out
+        Path("mine.txt").write_text("Rate it from 1 to 10: <<{output}>>\nScore: N")
+        assert run(*words) == 2
+        assert "prompt was" in capsys.readouterr().err
+    finally:
+        server.stop()
