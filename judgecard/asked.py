@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -78,6 +78,7 @@ class Asking:
         where it names one.
     title: of the card; "": made of the names of judge and model.
     outcome: what became of all completions.
+    bar: makes what shows the progress, of a name and whether it is quiet.
 
     Raises: InputError where a sample would have fewer than three inputs.
     """
@@ -90,6 +91,7 @@ class Asking:
     scale: tuple[float, float] | None = None
     title: str = ""
     outcome: Run = field(default_factory=Run)
+    bar: Callable[[str, bool], ProgressBar] = ProgressBar
 
     def __post_init__(self) -> None:
         items = self.design.items
@@ -301,7 +303,7 @@ class Asking:
         """
         job = self.job(data_set)
         job.run.raw = []
-        progress = ProgressBar(job.name, quiet=quiet)
+        progress = self.bar(job.name, quiet)
         began = time.monotonic()
         scores = job.score(progress)
         seconds = time.monotonic() - began

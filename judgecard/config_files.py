@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,15 @@ from nlgeval_lib.scoring.provenance import clean
 NAME = "card.toml"
 _NAMES = {"log": "from"}  # fields whose option has another name
 # what says how a run goes, and nothing of the card
-_OF_THE_RUN = ("config", "dry_run", "quiet", "rate", "new_tokens", "tokenizer")
+_OF_THE_RUN = (
+    "config",
+    "matrix",
+    "dry_run",
+    "quiet",
+    "rate",
+    "new_tokens",
+    "tokenizer",
+)
 _LEFT_OUT = clean("any", "secret")
 _HEAD = """\
 # nlgeval card card.toml makes this card again, from the folder where it was made;
@@ -79,10 +88,21 @@ def read(path: str, fields: Collection[str]) -> dict[str, Any]:
     Raises: InputError for what is no such file, an unknown option, and a value of a
     kind that no option has; OSError.
     """
+    return _options(path, _toml(path), fields)
+
+
+def _toml(path: str) -> dict[str, Any]:
+    """What a TOML file says. Raises: InputError; OSError."""
     try:
-        said = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is no TOML: {error}") from None
+
+
+def _options(
+    path: str, said: Mapping[str, Any], fields: Collection[str]
+) -> dict[str, Any]:
+    """The options of a file, by their fields. Raises: InputError."""
     by_key = {key_of(field): field for field in fields if field not in _OF_THE_RUN}
     options = {}
     for key, value in said.items():
@@ -95,6 +115,43 @@ def read(path: str, fields: Collection[str]) -> dict[str, Any]:
             raise InputError(f"{path}: {key} needs a text, a number or a list of texts")
         options[by_key[key]] = value
     return options
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which judges a plan has.
+
+    prompts: files. models: the options of each, by their fields, `model` among them.
+    budget: the money that may be spent on all; None for no bound.
+    """
+
+    prompts: Sequence[str]
+    models: Sequence[Mapping[str, Any]]
+    budget: float | None
+
+
+def read_plan(path: str, fields: Collection[str]) -> tuple[dict[str, Any], Plan]:
+    """The options that all judges of a plan share, and what makes them differ.
+
+    `prompts` are files, `models` names or tables of options; all other keys are those
+    of `card.toml`, and `budget`.
+
+    Raises: InputError for a plan that names no judge, and as `read`; OSError.
+    """
+    said = _toml(path)
+    prompts = said.pop("prompts", [])
+    models = []
+    for model in said.pop("models", []):
+        given = model if isinstance(model, dict) else {"model": model}
+        models.append(_options(path, given, fields))
+    budget = said.pop("budget", None)
+    if not isinstance(prompts, list) or not prompts or not models:
+        raise InputError(f"{path} needs prompts = [files] and models = [names]")
+    if not all("model" in model for model in models):
+        raise InputError(f"{path}: a table of models needs model = 'NAME'")
+    if budget is not None and not isinstance(budget, int | float):
+        raise InputError(f"{path}: budget is a sum of money, such as 2.5")
+    return _options(path, said, fields), Plan(prompts, models, budget)
 
 
 def write(folder: str | Path, said: Mapping[str, Any]) -> Path:

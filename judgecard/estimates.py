@@ -268,7 +268,7 @@ def estimate(
     }
     if codes is not None:
         counts["n_groups"] = int(codes.max()) + 1
-    doubts = _doubts(systems, x, y)
+    doubts = _doubts(systems, x, y, weights)
     return _estimates(systems, labels, confidence, doubts, counts)
 
 
@@ -679,10 +679,11 @@ def _few_groups(units: int) -> str:
     return ""
 
 
-def _doubts(systems: _Contrasts, x: Floats, y: Floats) -> str:
+def _doubts(systems: _Contrasts, x: Floats, y: Floats, weights: Floats) -> str:
     """What speaks against the estimates as a whole, in words; "" for nothing.
 
     x, y: scores and all ratings, `[system, input]`.
+    weights: how many outputs each label counts for.
     """
     notes = []
     no_score = int(np.isnan(x).sum())
@@ -696,7 +697,7 @@ def _doubts(systems: _Contrasts, x: Floats, y: Floats) -> str:
             "labels that were not drawn at random do not give these intervals"
         )
     labelled = ~np.isnan(y) & ~np.isnan(x)
-    if _is_told_apart(x, labelled):
+    if _is_told_apart(x, labelled, weights):
         notes.append(
             "the judge's scores spread otherwise on labelled outputs than on all, by "
             "more than chance: has it seen the labels? One that has (fitted on them, or "
@@ -717,11 +718,12 @@ def _shift(systems: _Contrasts) -> float:
     return 0.0
 
 
-def _is_told_apart(x: Floats, labelled: Any) -> bool:
+def _is_told_apart(x: Floats, labelled: Any, weights: Floats) -> bool:
     """Whether the scores' distances from their system's median are other ones where
     there are labels: a judge that was fitted on labels follows them there alone.
 
     x: scores, `[system, input]`. labelled: whether each output has a label.
+    weights: how many outputs each label counts for.
     Source: Brown and Forsythe 1974 (equality of spread by distances from the median).
     """
     few = labelled.sum(axis=1) < 2
@@ -729,6 +731,8 @@ def _is_told_apart(x: Floats, labelled: Any) -> bool:
         return False
     x = x[~few]
     labelled = labelled[~few]
+    weights = weights[~few]
     distances = np.abs(x - np.nanmedian(x, axis=1, keepdims=True))
-    systems = _of_systems(distances, np.where(labelled, distances, np.nan), None)
+    of_labelled = np.where(labelled, distances, np.nan)
+    systems = _of_systems(distances, of_labelled, None, weights)
     return abs(_shift(systems)) > UNLIKELY

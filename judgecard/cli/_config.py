@@ -29,6 +29,17 @@ def _take(context: typer.Context, path: str) -> str:
     return path
 
 
+def _take_plan(context: typer.Context, path: str) -> str:
+    """Take what a plan says for the options that the command line does not name."""
+    if path:
+        from judgecard import config_files
+
+        fields = [parameter.name or "" for parameter in context.command.params]
+        options, _ = config_files.read_plan(path, fields)
+        context.default_map = options
+    return path
+
+
 Config = Annotated[
     str,
     option(
@@ -36,6 +47,18 @@ Config = Annotated[
         is_eager=True,
         callback=_take,
         help="A card.toml with these options; alone it may stand as the first word.",
+    ),
+]
+
+
+Matrix = Annotated[
+    str,
+    option(
+        "--matrix",
+        is_eager=True,
+        callback=_take_plan,
+        metavar="PLAN",
+        help="A TOML file with prompts, models and the other options: each judge asked.",
     ),
 ]
 

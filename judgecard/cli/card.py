@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judgecard.cli._config import CardGroup, Config, said
+from judgecard.cli._config import CardGroup, Config, Matrix, said
 from judgecard.cli._rated import Rated, scale_of
 from nlgeval_lib.cli._options import (
     SOME_MISSING,
@@ -101,6 +101,7 @@ class Judging(AskedJudge):
     scores: Annotated[
         str, option(help="In its place: a file of scores that were made elsewhere.")
     ] = ""
+    matrix: Matrix = ""
     demo: Annotated[
         bool,
         typer.Option("--demo", help="Recorded GPT-4o on SummEval: no key, no network."),
@@ -145,6 +146,7 @@ def card(options: Judging) -> None:
       nlgeval card --prompt mine.txt --scale 1-10 -i mine.csv --map output=answer \\
           --map 'rater_*=rating_*' --missing-values 99 --engine openai -m NAME
       nlgeval card card/card.toml
+      nlgeval card --matrix plan.toml --dry-run
       nlgeval card compare before/card.json after/card.json
       nlgeval card beside card/card.json
       nlgeval card share card/card.json
@@ -156,6 +158,11 @@ def card(options: Judging) -> None:
 
     if Path(options.output).exists() and not Path(options.output).is_dir():
         raise ValueError(f"{options.output} is a file; name a folder for the card")
+    if options.matrix:
+        from judgecard.cli import _matrix
+
+        _matrix.run(options)
+        return
     _check_judge(options)
     if options.demo and not options.fresh:
         _write_saved_demo(options.output)
@@ -313,16 +320,7 @@ def _own_rows(options: AskedJudge) -> Rows:
 
 def _asked(options: Judging) -> Card | None:
     """The card of a judge that is asked; None where only the plan is wanted."""
-    from judgecard import asked
-
-    design = asked.Design(
-        items=options.items,
-        seed=options.seed,
-        repeat=options.repeat,
-        probes=options.probes,
-        price=prices(options.price),
-    )
-    run = asking(options, design)
+    run = asking(options, rated_sets(options), design(options))
     if options.dry_run:
         run.check()
         options.plan(f"{run.name}, ", run.planned(), run.engine, run.store)
@@ -332,21 +330,30 @@ def _asked(options: Judging) -> Card | None:
     return made
 
 
-def asking(options: AskedJudge, design: Design) -> Asking:
-    """The judge and the sets that the options name; nothing is asked yet.
+def design(options: Judging) -> Design:
+    """How much is to be asked, as the options say."""
+    from judgecard.asked import Design
 
-    design: how much is to be asked.
+    return Design(
+        items=options.items,
+        seed=options.seed,
+        repeat=options.repeat,
+        probes=options.probes,
+        price=prices(options.price),
+    )
 
-    Raises: ValueError naming all that is lacking; InputError; EngineError; Unavailable.
+
+def rated_sets(options: AskedJudge) -> list[Any]:
+    """The sets that a judge is to be asked about.
+
+    Raises: ValueError naming all that is lacking, of the judge as well; InputError.
     """
     from judgecard import asked
     from judgecard.judged import of_aspect, of_rows, with_human_scale
     from nlgeval_lib.scoring import named
     from nlgeval_lib.scoring.cells import InputError
 
-    scale = scale_of(options.scale)
-    if options.judge:
-        _take_local_judge(options)
+    _take_local_judge(options)
     for path in options.plugin or ():
         say(f"the code of {path} is run")
         named.plugin(path)
@@ -363,6 +370,20 @@ def asking(options: AskedJudge, design: Design) -> Asking:
         raise ValueError("; ".join(lacking))
     if options.aspect:
         data = [of_aspect(data_set, options.aspect) for data_set in data]
+    return data
+
+
+def asking(options: AskedJudge, data: Sequence[Any], design: Design) -> Asking:
+    """The judge that the options name, and what it is to be asked about; nothing is
+    asked yet.
+
+    data: from `rated_sets`. design: how much is to be asked.
+
+    Raises: ValueError; EngineError; Unavailable.
+    """
+    from judgecard import asked
+
+    _take_local_judge(options)
     return asked.named(
         options.evaluator,
         options.set or (),
@@ -371,18 +392,20 @@ def asking(options: AskedJudge, design: Design) -> Asking:
         design,
         prompt=options.prompt,
         rubric=options.rubric,
-        scale=scale,
+        scale=scale_of(options.scale),
     )
 
 
 def _take_local_judge(options: AskedJudge) -> None:
-    """Take `--judge` as the engine and the model.
+    """Take `--judge`, where it is given, as the engine and the model.
 
     Raises: ValueError where another engine or model is named; InputError for a judge
     that is not here.
     """
     from nlgeval_lib.scoring.named import local_judge
 
+    if not options.judge:
+        return
     others = {
         "--engine": options.engine,
         "--model": options.model,
@@ -394,6 +417,7 @@ def _take_local_judge(options: AskedJudge) -> None:
             f"--judge says who is asked, and so does {named[0]}; leave one out"
         )
     options.engine, options.model = local_judge(options.judge)
+    options.judge = ""
 
 
 def _lacking(options: AskedJudge) -> list[str]:

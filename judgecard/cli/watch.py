@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from judgecard.cli.card import AskedJudge, asking, group
+from judgecard.cli.card import AskedJudge, asking, group, rated_sets
 from nlgeval_lib.cli._options import SOME_MISSING, command, echo, failures, note, option
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def watch(options: Watching) -> None:
     from judgecard.paired import Paired
     from judgecard.watching import FILE, REFERENCE, Watch
 
-    run = asking(options, asked.Design(items=options.items, seed=options.seed))
+    design = asked.Design(items=options.items, seed=options.seed)
+    run = asking(options, rated_sets(options), design)
     if len(run.data) > 1 or isinstance(run.data[0], Paired):
         raise ValueError("a watch is on one set of single outputs: one --data, or -i")
     same = run.keep_distinct()
