@@ -99,6 +99,24 @@ def difference_interval(
     return interval_by_moves(means[0] - means[1], by_unit * len(by_unit))
 
 
+def p_of_mean(cell: Numbers) -> float:
+    """The two-sided p that belongs to an interval of `mean_interval`: that the mean is
+    0; NaN where it has none.
+
+    Example:
+        >>> round(p_of_mean(mean_interval(np.array([1.0, 3.0, 5.0]))), 3)
+        0.122
+    """
+    from scipy import stats
+
+    reach = cell.get("high", np.nan) - cell.get("value", np.nan)
+    if not reach > 0:
+        return float("nan")
+    freedom = cell["n"] - 1
+    t = abs(cell["value"]) / reach * stats.t.ppf(0.975, freedom)
+    return float(2 * stats.t.sf(t, freedom))
+
+
 def value_or_reason(measure: Callable[..., Any], *arguments: Any) -> Any:
     """What a measure gives, or the reason why it gives nothing.
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from judgecard.cards import Card
-from judgecard.cells import mean_interval
+from judgecard.cells import mean_interval, p_of_mean
 from judgecard.judged import KEYS
 from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.correlations import Grid
@@ -25,7 +25,8 @@ def compared(first: Card, second: Card) -> pd.DataFrame:
 
     Returns: a row a set and aspect: `set, aspect, n, first, second, gain, low, high, p,
     verdict`. A gain above 0 says that the second is better. `verdict` is "better",
-    "worse", "no difference found", or why it cannot be said; there is no p for pairs.
+    "worse", "no difference found", or why it cannot be said. `p` of pairs is that of
+    t over the means of inputs.
 
     Raises: InputError where they share no set, or a card has no scores beside it.
     """
@@ -78,6 +79,7 @@ def _of_pairs(name: str, both: pd.DataFrame) -> Row:
         "gain": cell.get("value"),
         "low": low,
         "high": high,
+        "p": p_of_mean(cell),
         "verdict": _outcome(low, high),
     }
 
