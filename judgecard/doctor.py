@@ -344,7 +344,7 @@ def _tells(
 
 
 def _tells_from_chance(data: Rows, score: str) -> Iterator[str]:
-    """Whether a score is told from chance, and about how many rows would tell."""
+    """Whether a score differs from chance, and about how many rows would tell."""
     from judgecard import rated_files
 
     settings = rated_files.Settings(

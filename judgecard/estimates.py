@@ -238,9 +238,8 @@ def estimate(
     confidence: of the intervals, in (0, 1).
     input_groups: a label an input (its topic): groups are the units then, and it holds
     for other topics like these.
-    chances: by which each output was drawn to be rated, of the shape of the scores, in
-    (0, 1]; None where all are alike. A label counts for 1 / chance outputs (Hajek's
-    estimator); that strata make an interval narrower is not taken into account.
+    chances: by which each output was drawn to be rated, in (0, 1], of the scores'
+    shape; None where all are alike. What strata gain in precision is not counted.
     Raises: ValueError for bad arrays, names or groups that do not match, no rating at
     all, a label without a chance, and a confidence outside (0, 1).
     Source: Angelopoulos, Duchi and Zrnic 2023 (PPI++), equations 3 and 6; the same as
@@ -255,11 +254,7 @@ def estimate(
     if not labelled.any():
         raise ValueError("human: no output has both a rating and a score")
     codes = groups.encode_groups(x.shape, None, input_groups).get("inputs")
-    weights = np.ones(x.shape)
-    if chances is not None:
-        weights = 1 / np.atleast_2d(np.asarray(chances, dtype=float))
-        if not (weights[labelled] >= 1).all():
-            raise ValueError("chances: each label needs one in (0, 1]")
+    weights = _weights(chances, labelled)
     systems = _of_systems(x, np.where(labelled, y, np.nan), codes, weights)
     counts = {
         "n": int(labelled.sum()),
@@ -270,6 +265,16 @@ def estimate(
         counts["n_groups"] = int(codes.max()) + 1
     doubts = _doubts(systems, x, y, weights)
     return _estimates(systems, labels, confidence, doubts, counts)
+
+
+def _weights(chances: Any, labelled: np.ndarray) -> Floats:
+    """How many outputs each label counts for. Raises: ValueError."""
+    if chances is None:
+        return np.ones(labelled.shape)
+    weights = 1 / np.atleast_2d(np.asarray(chances, dtype=float))
+    if not (weights[labelled] >= 1).all():
+        raise ValueError("chances: each label needs one in (0, 1]")
+    return weights
 
 
 def _estimates(

@@ -1,4 +1,4 @@
-"""Many judges in one view: prompts by models, each a card of its own on the same rows.
+"""Many judges in one view: prompts by models, each with a card, on the same rows.
 
 `table` sets their numbers side by side, and says which judge is best and from which
 others these rows tell it; `pairs` has the paired tests behind that, corrected;
@@ -80,14 +80,14 @@ class Meter(ProgressBar):
 
     def report(self, progress: Progress, batch: Sequence[Completion] = ()) -> None:
         super().report(progress, batch)
-        before = self._counted
-        if progress.done < before.done:
+        earlier = self._counted
+        if progress.done < earlier.done:
             # a new stage begins
-            before = Progress(total=0, stored=0)
+            earlier = Progress(total=0, stored=0)
         self._counted = progress
         self._budget.take(
-            progress.prompt_tokens - before.prompt_tokens,
-            progress.completion_tokens - before.completion_tokens,
+            progress.prompt_tokens - earlier.prompt_tokens,
+            progress.completion_tokens - earlier.completion_tokens,
         )
 
 
@@ -115,17 +115,17 @@ def pairs(cards: Mapping[str, Card]) -> pd.DataFrame:
             row |= {"first": first, "second": second}
             rows.append(row)
     columns = [*_PLACE, "first", "second", "n", "gain", "low", "high", "p", "verdict"]
-    found = pd.DataFrame(rows).reindex(columns=columns)
-    if found.empty:
-        return found.assign(p_adjusted=[])
-    p = found["p"].astype(float).to_numpy()
-    families = list(zip(found["set"], found["aspect"], strict=True))
-    found["p_adjusted"] = correct(list(p), "holm", families).adjusted
-    tested = found["p_adjusted"].notna()
-    better = np.where(found["gain"] > 0, "better", "worse")
-    clear = np.where(found["p_adjusted"] <= ALPHA, better, "no difference found")
-    found["verdict"] = found["verdict"].where(~tested, clear)
-    return found
+    judged = pd.DataFrame(rows).reindex(columns=columns)
+    if judged.empty:
+        return judged.assign(p_adjusted=[])
+    p = judged["p"].astype(float).to_numpy()
+    families = list(zip(judged["set"], judged["aspect"], strict=True))
+    judged["p_adjusted"] = correct(list(p), "holm", families).adjusted
+    tested = judged["p_adjusted"].notna()
+    better = np.where(judged["gain"] > 0, "better", "worse")
+    clear = np.where(judged["p_adjusted"] <= ALPHA, better, "no difference found")
+    judged["verdict"] = judged["verdict"].where(~tested, clear)
+    return judged
 
 
 def table(cards: Mapping[str, Card], tests: pd.DataFrame) -> pd.DataFrame:
@@ -163,11 +163,11 @@ def table(cards: Mapping[str, Card], tests: pd.DataFrame) -> pd.DataFrame:
                 )
     columns = [*_PLACE, "judge", "agreement", "low", "high", "n", "scored"]
     columns += ["seconds", "money", "tokens"]
-    found = pd.DataFrame(rows, columns=columns)
+    judged = pd.DataFrame(rows, columns=columns)
     numeric = ["agreement", "low", "high", "seconds", "money", "tokens"]
-    found[numeric] = found[numeric].astype(float)
+    judged[numeric] = judged[numeric].astype(float)
     parts = []
-    for _, group in found.groupby(_PLACE, sort=False):
+    for _, group in judged.groupby(_PLACE, sort=False):
         ordered = group.sort_values("agreement", ascending=False, kind="stable")
         front = _on_front(ordered)
         parts.append(ordered.assign(standing=_standings(ordered, tests), front=front))
@@ -191,10 +191,10 @@ def _standings(group: pd.DataFrame, tests: pd.DataFrame) -> list[str]:
     of_place = tests[
         (tests["set"] == place["set"]) & (tests["aspect"] == place["aspect"])
     ]
-    worse = {}
+    is_worse_than = {}
     for row in of_place.to_dict("records"):
-        worse[row["first"], row["second"]] = row["verdict"] == "worse"
-        worse[row["second"], row["first"]] = row["verdict"] == "better"
+        is_worse_than[row["first"], row["second"]] = row["verdict"] == "worse"
+        is_worse_than[row["second"], row["first"]] = row["verdict"] == "better"
     standings = []
     for judge, value in zip(judges, group["agreement"], strict=True):
         if np.isnan(value):
@@ -202,7 +202,7 @@ def _standings(group: pd.DataFrame, tests: pd.DataFrame) -> list[str]:
         elif judge == judges[0]:
             standings.append(BEST)
         else:
-            is_worse = worse.get((judges[0], judge), False)
+            is_worse = is_worse_than.get((judges[0], judge), False)
             standings.append(WORSE if is_worse else NOT_TOLD)
     return standings
 
@@ -217,15 +217,15 @@ def _on_front(group: pd.DataFrame) -> list[bool]:
             price = group[name]
             break
     front = []
-    for value, own in zip(group["agreement"], price, strict=True):
-        beaten = (price <= own) & (group["agreement"] > value)
+    for value, price_here in zip(group["agreement"], price, strict=True):
+        beaten = (price <= price_here) & (group["agreement"] > value)
         front.append(bool(not np.isnan(value) and not beaten.any()))
     return front
 
 
-def draw(found: pd.DataFrame) -> Any:
+def draw(judged: pd.DataFrame) -> Any:
     """The figure: bars with intervals, a group a set and aspect."""
-    drawn = found.dropna(subset=["agreement"])
+    drawn = judged.dropna(subset=["agreement"])
     where = drawn["set"] + ", " + drawn["aspect"]
     return figures.bars_with_intervals(
         drawn.assign(where=where),
@@ -245,18 +245,18 @@ def write(cards: Mapping[str, Card], folder: str | Path) -> list[Path]:
     import matplotlib.pyplot as plt
 
     tests = pairs(cards)
-    found = table(cards, tests)
+    judged = table(cards, tests)
     contents: dict[str, str] = {
-        "matrix.csv": found.to_csv(index=False, lineterminator="\n"),
+        "matrix.csv": judged.to_csv(index=False, lineterminator="\n"),
         "pairs.csv": tests.to_csv(index=False, lineterminator="\n"),
     }
     picture = b""
-    if found["agreement"].notna().any():
-        figure = draw(found)
+    if judged["agreement"].notna().any():
+        figure = draw(judged)
         forms = figures.render(figure)
         plt.close(figure)
         picture = forms["png"]
-    text = _markdown(found, tests, bool(picture))
+    text = _markdown(judged, tests, bool(picture))
     contents["matrix.md"] = text
     body = web.text_body(text.replace("![agreement](matrix.png)\n\n", ""))
     if picture:
@@ -273,12 +273,12 @@ def write(cards: Mapping[str, Card], folder: str | Path) -> list[Path]:
     return written
 
 
-def _markdown(found: pd.DataFrame, tests: pd.DataFrame, has_picture: bool) -> str:
+def _markdown(judged: pd.DataFrame, tests: pd.DataFrame, has_picture: bool) -> str:
     """The page: what is best, the table, the figure, the tests."""
-    paragraphs = ["# Judges side by side", *map(esc, best(found))]
-    shown = found.assign(front=np.where(found["front"], "yes", ""))
+    paragraphs = ["# Judges side by side", *map(esc, best(judged))]
+    shown = judged.assign(front=np.where(judged["front"], "yes", ""))
     paragraphs += ["## All numbers", _rounded(shown)]
-    cards = [folder_of(judge) for judge in dict.fromkeys(found["judge"])]
+    cards = [folder_of(judge) for judge in dict.fromkeys(judged["judge"])]
     links = [f"- [{name}]({name}/card.html)" for name in cards]
     paragraphs += ["## The card of each judge", "\n".join(links)]
     if has_picture:
@@ -302,10 +302,10 @@ def _rounded(frame: pd.DataFrame) -> str:
     return as_markdown(rows)
 
 
-def best(found: pd.DataFrame) -> list[str]:
+def best(judged: pd.DataFrame) -> list[str]:
     """A sentence a set and aspect: which judge is best, and which may be as good."""
     sentences = []
-    for (name, aspect), group in found.groupby(_PLACE, sort=False):
+    for (name, aspect), group in judged.groupby(_PLACE, sort=False):
         first = group.iloc[0]
         if first["standing"] != BEST:
             sentences.append(f"{name}, {aspect}: no judge has a number.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -21,21 +22,35 @@ class CardGroup(TyperGroup):
 
 def _take(context: typer.Context, path: str) -> str:
     """Take what a file says for the options that the command line does not name."""
-    if path:
+    # that there is no such file, the command says when it runs
+    if Path(path).is_file():
         from judgecard import config_files
 
-        fields = [parameter.name or "" for parameter in context.command.params]
-        context.default_map = config_files.read(path, fields)
+        context.default_map = config_files.read(path, _fields(context))
     return path
+
+
+def _fields(context: typer.Context) -> list[str]:
+    """The fields of the command's options."""
+    return [parameter.name or "" for parameter in context.command.params]
+
+
+def check_files(*paths: str) -> None:
+    """Pass where the files that say the options are there.
+
+    Raises: ValueError naming one that is not.
+    """
+    for path in paths:
+        if path and not Path(path).is_file():
+            raise ValueError(f"{path}: there is no such file")
 
 
 def _take_plan(context: typer.Context, path: str) -> str:
     """Take what a plan says for the options that the command line does not name."""
-    if path:
+    if Path(path).is_file():
         from judgecard import config_files
 
-        fields = [parameter.name or "" for parameter in context.command.params]
-        options, _ = config_files.read_plan(path, fields)
+        options, _ = config_files.read_plan(path, _fields(context))
         context.default_map = options
     return path
 

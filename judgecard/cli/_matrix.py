@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -15,14 +15,17 @@ from nlgeval_lib.cli._options import SOME_MISSING, echo, failures, note, prices,
 
 if TYPE_CHECKING:
     from judgecard.asked import Asking
-    from judgecard.cli.card import Judging
     from judgecard.config_files import Plan
 
 _SPENT = "spent.json"
 
 
-def run(options: Judging) -> None:
+def run(
+    options: Any, rated_sets: Callable[[Any], Any], asking_of: Callable[..., Asking]
+) -> None:
     """Ask every judge of a plan, write a card each, and set them side by side.
+
+    options: of `card`. rated_sets, asking_of: give what is asked about, and a judge.
 
     Raises: ValueError where the plan does not say enough; Exit with 1 where the budget
     is spent, or completions failed.
@@ -31,70 +34,84 @@ def run(options: Judging) -> None:
 
     fields = list(get_type_hints(type(options)))
     _, plan = config_files.read_plan(options.matrix, fields)
-    judges = dict(_judges(options, plan))
-    folder = Path("matrix" if options.output == "card" else options.output)
+    judges = dict(_judges(options, plan, rated_sets, asking_of))
+    folder = Path(options.output)
+    if options.output == "card":
+        folder = Path("matrix")
     budget = matrix.Budget(plan.budget, _spent(folder))
     _say_plan(judges, budget, options)
     if options.dry_run:
         return
-    made = {}
+    cards: dict[str, Any] = {}
     has_failed = False
     try:
-        for name, (asking, own) in judges.items():
-            budget.price = prices(own.price)
+        for name, (asking, options_here) in judges.items():
+            budget.price = prices(options_here.price)
             asking.bar = lambda title, quiet: matrix.Meter(title, quiet, budget)
             say(f"{name}:")
-            made[name] = asking.card(quiet=options.quiet)
+            cards[name] = asking.card(quiet=options.quiet)
             failures(asking.outcome)
             has_failed = has_failed or bool(asking.outcome.failures)
-            made[name].write(folder / matrix.folder_of(name))
+            cards[name].write(folder / matrix.folder_of(name))
     except matrix.OverBudget as stop:
-        left = ", ".join(name for name in judges if name not in made)
+        without_card = ", ".join(name for name in judges if name not in cards)
         say(
-            f"stopped, {stop}; without a card: {left}. What was asked is stored; a "
+            f"stopped, {stop}; without a card: {without_card}. What was asked is stored; a "
             "larger budget in the plan goes on"
         )
         has_failed = True
     finally:
         if budget.spent:
             _keep(folder, budget.spent)
-    if not made:
+    if not cards:
         raise typer.Exit(SOME_MISSING)
-    written = matrix.write(made, folder)
-    found = matrix.table(made, matrix.pairs(made))
-    shown = ["set", "aspect", "judge", "agreement", "low", "high", "standing", "front"]
-    echo([found[shown], *matrix.best(found)])
-    typer.echo(f"written: {', '.join(path.name for path in written)}")
+    paths = matrix.write(cards, folder)
+    table = matrix.table(cards, matrix.pairs(cards))
+    columns = [
+        "set",
+        "aspect",
+        "judge",
+        "agreement",
+        "low",
+        "high",
+        "standing",
+        "front",
+    ]
+    echo([table[columns], *matrix.best(table)])
+    typer.echo(f"written: {', '.join(path.name for path in paths)}")
     typer.echo(f"open {folder / 'matrix.html'}")
     if has_failed:
         raise typer.Exit(SOME_MISSING)
 
 
 def _judges(
-    options: Judging, plan: Plan
-) -> Iterator[tuple[str, tuple[Asking, Judging]]]:
+    options: Any,
+    plan: Plan,
+    rated_sets: Callable[[Any], Any],
+    asking_of: Callable[..., Asking],
+) -> Iterator[tuple[str, tuple[Asking, Any]]]:
     """Each judge by its name, with its own options; all of the same rows."""
-    from judgecard.cli.card import asking, design, rated_sets
-
     data: list[Any] = []
     for prompt in plan.prompts:
         for model in plan.models:
-            own = copy.copy(options)
-            own.prompt = prompt
-            vars(own).update(model)
-            if plan.budget is not None and not own.price:
+            options_here = copy.copy(options)
+            options_here.prompt = prompt
+            vars(options_here).update(model)
+            if plan.budget is not None and not options_here.price:
                 raise ValueError(
-                    f"a budget needs what {own.model} costs: price = 'IN,OUT', of a "
+                    f"a budget needs what {options_here.model} costs: price = 'IN,OUT', of a "
                     "million prompt and new tokens"
                 )
             # the rows are read, and their columns answered, once
-            data = data or rated_sets(own)
-            run = asking(own, data, design(own))
-            yield f"{Path(prompt).stem} / {own.model}", (run, own)
+            data = data or rated_sets(options_here)
+            yield (
+                f"{Path(prompt).stem} / {options_here.model}",
+                (asking_of(options_here, data), options_here),
+            )
 
 
 def _say_plan(
-    judges: Mapping[str, tuple[Asking, Judging]], budget: Any, options: Judging
+    judges: Mapping[str, tuple[Asking, Any]], budget: Any, options: Any
 ) -> None:
     """Say what all judges would be asked and cost, before anything is asked.
 
@@ -103,7 +120,7 @@ def _say_plan(
     from nlgeval_lib.scoring import planning
 
     rows = []
-    for name, (asking, own) in judges.items():
+    for name, (asking, options_here) in judges.items():
         asking.check()
         planned = planning.plan(asking.planned(), asking.engine, asking.store)
         totals = planned[list(planning.COUNTS)].sum()
@@ -114,7 +131,7 @@ def _say_plan(
             "prompt tokens": totals["prompt_tokens"],
             "new tokens": totals["new_tokens"],
         }
-        price = prices(own.price)
+        price = prices(options_here.price)
         if price is not None:
             prompt = totals["prompt_tokens"] * price[0]
             row["cost"] = (prompt + totals["new_tokens"] * price[1]) / 1e6
@@ -129,7 +146,10 @@ def _say_plan(
         line += "at most"
     if budget.money is not None:
         line += f"; budget {budget.money:g}, of which {budget.spent:.4g} are spent"
-    (typer.echo if options.dry_run else note)(line)
+    if options.dry_run:
+        typer.echo(line)
+    else:
+        note(line)
 
 
 def _spent(folder: Path) -> float:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from judgecard.cli._config import CardGroup, Config, Matrix, said
+from judgecard.cli._config import CardGroup, Config, Matrix, check_files, said
 from judgecard.cli._rated import Rated, scale_of
 from nlgeval_lib.cli._options import (
     SOME_MISSING,
@@ -145,7 +145,7 @@ def card(options: Judging) -> None:
           --repeat 3 --probes --engine openai --base-url http://host:8000/v1 -m NAME
       nlgeval card --prompt mine.txt --scale 1-10 -i mine.csv --map output=answer \\
           --map 'rater_*=rating_*' --missing-values 99 --engine openai -m NAME
-      nlgeval card card/card.toml
+      nlgeval card --config card/card.toml
       nlgeval card --matrix plan.toml --dry-run
       nlgeval card compare before/card.json after/card.json
       nlgeval card beside card/card.json
@@ -156,12 +156,13 @@ def card(options: Judging) -> None:
     """
     from judgecard import config_files
 
+    check_files(options.config, options.matrix)
     if Path(options.output).exists() and not Path(options.output).is_dir():
         raise ValueError(f"{options.output} is a file; name a folder for the card")
     if options.matrix:
         from judgecard.cli import _matrix
 
-        _matrix.run(options)
+        _matrix.run(options, rated_sets, _judge_of)
         return
     _check_judge(options)
     if options.demo and not options.fresh:
@@ -320,7 +321,7 @@ def _own_rows(options: AskedJudge) -> Rows:
 
 def _asked(options: Judging) -> Card | None:
     """The card of a judge that is asked; None where only the plan is wanted."""
-    run = asking(options, rated_sets(options), design(options))
+    run = _judge_of(options, rated_sets(options))
     if options.dry_run:
         run.check()
         options.plan(f"{run.name}, ", run.planned(), run.engine, run.store)
@@ -330,17 +331,21 @@ def _asked(options: Judging) -> Card | None:
     return made
 
 
-def design(options: Judging) -> Design:
-    """How much is to be asked, as the options say."""
+def _judge_of(options: Judging, data: Sequence[Any]) -> Asking:
+    """The judge of a card, and how much it is to be asked.
+
+    data: from `rated_sets`.
+    """
     from judgecard.asked import Design
 
-    return Design(
+    design = Design(
         items=options.items,
         seed=options.seed,
         repeat=options.repeat,
         probes=options.probes,
         price=prices(options.price),
     )
+    return asking(options, data, design)
 
 
 def rated_sets(options: AskedJudge) -> list[Any]:
