@@ -69,7 +69,7 @@ def draw(card: Numbers) -> str:
         f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
     ]
     bottom = _LINE * len(lines) + 8
-    for tick in (left, 0.0, 0.5, 1.0):
+    for tick in sorted({left, 0.0, 0.5, 1.0}):
         x = _x(tick, left)
         parts.append(
             f'<path d="M{x:.1f} 4V{bottom}" stroke="#c8c8c8"/>'

@@ -19,7 +19,12 @@ from nlgeval_lib.scoring.cells import InputError
 MOST_BYTES = 1_000_000
 _LABEL = "judge card"
 # shields.io's names of colours -> what they are here
-_COLOURS = {"green": "#1b6e3c", "yellow": "#8a5a00", "red": "#b3261e"}
+_COLOURS = {
+    "green": "#1b6e3c",
+    "yellow": "#8a5a00",
+    "red": "#b3261e",
+    "lightgrey": "#6b6b6b",
+}
 _LETTER = 6.6  # pixels of a letter, about
 _PADDING = 10
 
@@ -38,8 +43,10 @@ def badge(card: Numbers) -> dict[str, Any]:
     if counts[verdict.FAILS]:
         message += f", not for {counts[verdict.FAILS]}"
     color = "yellow"
-    if counts[verdict.FAILS] or not praised:
+    if counts[verdict.FAILS]:
         color = "red"
+    elif not praised:
+        color = "lightgrey"  # nothing is proved, no fault is named
     elif praised == counts.total():
         color = "green"
     return {"schemaVersion": 1, "label": _LABEL, "message": message, "color": color}

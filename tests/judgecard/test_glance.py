@@ -150,7 +150,7 @@ def test_the_price_of_a_thousand() -> None:
         (["praises"] * 4, "follows people: 4 of 4", "green"),
         (["praises"] * 3, "follows people: 3 of 4", "yellow"),
         (["praises"] * 3 + ["fails"], "follows people: 3 of 4, not for 1", "red"),
-        ([], "follows people: 0 of 4", "red"),
+        ([], "follows people: 0 of 4", "lightgrey"),
     ],
 )
 def test_a_badge(listed: list[str], message: str, color: str) -> None:

@@ -5,15 +5,17 @@ loaded to show them.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import judgecard as card
 from judgecard import saved
-from nlgeval_lib import cli
+from nlgeval_lib import cli, files
 from tools import recorded_cards
 
 FILES = {"card.json", "card.md", "card.html", "at_a_glance.svg"}
@@ -48,6 +50,27 @@ def test_the_demo_writes_a_whole_card_that_is_read_again(
     assert "--fresh" in said.err
     assert run("card", "--fresh", "--demo", "--scores", "x") == 2
     assert run("card", "--fresh", "--scores", "x") == 2
+
+
+def test_the_demo_needs_the_core_alone(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from importlib.metadata import packages_distributions\n"
+        "from judgecard import saved\n"
+        "saved.write(saved.demo(), sys.argv[1])\n"
+        "known = packages_distributions()\n"
+        "for name in {one.partition('.')[0] for one in sys.modules} & {*known}:\n"
+        "    print(known[name][0])\n"
+    )
+    call = [sys.executable, "-c", code, str(tmp_path)]
+    ran = subprocess.run(call, capture_output=True, text=True, check=True)
+    loaded = {name.lower() for name in ran.stdout.split()}
+    project = tomllib.loads((files.root() / "pyproject.toml").read_text())["project"]
+    core = {re.split("[<>=]", line)[0].lower() for line in project["dependencies"]}
+    brought = {"markupsafe", "webencodings", "tinycss2"}  # by jinja2, by bleach
+    started = {"setuptools"}  # by Python itself, where an editable install is
+    assert loaded - {"nlgeval-lib"} <= core | brought | started
+    assert {"mistune", "bleach", "jinja2"} <= loaded
 
 
 def test_the_demo_loads_no_package_of_numbers(tmp_path: Path) -> None:
