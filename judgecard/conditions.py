@@ -147,19 +147,30 @@ def holds(text: str, numbers: Mapping[str, Any]) -> bool:
 
     Raises: ValueError for a text that is no condition.
     """
-    return any(_all_hold(part, numbers) for part in text.split(" or "))
+    return any(
+        all(_holds_if_there(condition, numbers) for condition in alternative)
+        for alternative in read_rule(text)
+    )
 
 
-def _all_hold(text: str, numbers: Mapping[str, Any]) -> bool:
-    """Whether all conditions hold. text: joined by ` and `."""
-    for condition_text in text.split(" and "):
-        condition = Condition.read(condition_text)
-        try:
-            if not condition.holds(numbers):
-                return False
-        except ValueError:
-            return False
-    return True
+def read_rule(text: str) -> list[list[Condition]]:
+    """The alternatives of a rule, each the conditions that hold together.
+
+    Raises: ValueError for a text that is no condition.
+    """
+    alternatives = []
+    for alternative in text.split(" or "):
+        parts = alternative.split(" and ")
+        alternatives.append([Condition.read(part) for part in parts])
+    return alternatives
+
+
+def _holds_if_there(condition: Condition, numbers: Mapping[str, Any]) -> bool:
+    """Whether a condition holds; no where its path is not there."""
+    try:
+        return condition.holds(numbers)
+    except ValueError:
+        return False
 
 
 def _is_cell(target: Any) -> bool:

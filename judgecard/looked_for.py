@@ -42,7 +42,7 @@ def _bars() -> dict[str, conditions.Condition]:
     for rule in verdict.rules():
         if rule["kind"] not in (verdict.FAILS, "limits"):
             continue
-        bar = conditions.Condition.read(rule["when"].split(" and ")[0])
+        bar = conditions.read_rule(rule["when"])[0][0]
         if not bar.path.startswith(_OF_FAULTS) or bar.path.count(".") < 2:
             continue
         if bar.path.rpartition(".")[2] not in ("low", "high"):

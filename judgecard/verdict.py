@@ -170,7 +170,7 @@ def needed(finding: Finding, measured: Numbers, numbers: Numbers) -> str:
     n = numbers.get(finding["more"])
     if not n:
         return ""
-    condition = conditions.Condition.read(finding["when"].partition(" and ")[0])
+    condition = conditions.read_rule(finding["when"])[0][0]
     bar = condition.number
     low = condition.value(measured)
     cell = condition.path.rpartition(".")[0]
