@@ -19,6 +19,7 @@ from judgecard.written import (
     alt_test,
     at,
     cell,
+    coefficient,
     esc,
     interval_of,
     listed,
@@ -59,9 +60,9 @@ def other_judges(numbers: Numbers) -> Iterator[str]:
                 {
                     "aspect": aspect,
                     "level": words,
-                    "Pearson r": cell(coefficients["pearson"]),
-                    "Spearman rho": cell(coefficients["spearman"]),
-                    "Kendall tau-b": cell(kendall),
+                    "Pearson r": coefficient(coefficients["pearson"]),
+                    "Spearman rho": coefficient(coefficients["spearman"]),
+                    "Kendall tau-b": coefficient(kendall),
                     "tau-b, these systems only": interval_of(kendall, "these"),
                     "tau-b, other families of systems": interval_of(
                         kendall, "families"

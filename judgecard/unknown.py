@@ -47,19 +47,29 @@ def lines(name: str, numbers: Mapping[str, Any]) -> Iterator[str]:
         )
     if numbers["kind"] == "pairs":
         return
-    if systems < 2:
+    if systems < 2 or _has_rows_only(numbers["aspects"]):
         yield (
-            f"{name}: without several systems and named inputs nothing is said about "
-            "ranking systems, and rows are taken as independent."
+            f"{name}: without several systems and named inputs, or with one output of "
+            "each input, nothing is said about ranking systems, and rows are taken as "
+            "independent."
         )
     elif systems < _FEW_SYSTEMS:
         yield f"{name}: with {systems} systems, an interval for other systems is wide."
+    yield (
+        f"{name}: raters are taken as they are: intervals hold for the mean rating of "
+        "these raters, and other raters may order outputs otherwise."
+    )
     yield from _not_measured(name, numbers["aspects"])
     if not numbers.get("probes"):
         yield (
             f"{name}: nothing was asked about changed outputs (--probes), such as "
             "whether an instruction planted in an output raises its score."
         )
+
+
+def _has_rows_only(aspects: Mapping[str, Any]) -> bool:
+    """Whether no aspect has a coefficient within inputs."""
+    return not any("input" in measured for measured in aspects.values())
 
 
 def _not_measured(name: str, aspects: Mapping[str, Any]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from nlgeval_lib import files, tables
 
 esc = tables.for_markdown
 DASH = "–"
+EVERYTHING = 1.8  # of the 2 between -1 and 1: so wide an interval says nothing
 Numbers = Mapping[str, Any]
 
 
@@ -98,6 +99,24 @@ def cell(numbers: Any) -> str:
     if numbers.get("low") is None:
         return number(numbers["value"])
     return f"{numbers['value']:.3f} [{numbers['low']:.3f}, {numbers['high']:.3f}]"
+
+
+def coefficient(numbers: Any) -> str:
+    """A coefficient with the interval that says something: where that for other systems
+    holds nearly everything, the one for these systems alone.
+
+    Example:
+        >>> coefficient({"value": 0.5, "low": -1, "high": 1, "low_these": 0.25,
+        ...     "high_these": 0.75})
+        '0.500 [0.250, 0.750] for these systems; for others anything'
+    """
+    of_others = cell(numbers)
+    if of_others == DASH or numbers.get("low_these") is None:
+        return of_others
+    if numbers.get("low") is None or numbers["high"] - numbers["low"] < EVERYTHING:
+        return of_others
+    these = interval_of(numbers, "these")
+    return f"{number(numbers['value'])} {these} for these systems; for others anything"
 
 
 def interval_of(numbers: Numbers, question: str) -> str:

@@ -341,16 +341,31 @@ def _as_text(table: pd.DataFrame, heading: str, format: str) -> str:
 
 
 def _joined(table: pd.DataFrame) -> pd.DataFrame:
-    """A table with the two ends of its intervals in one column."""
+    """A table with the two ends of its intervals in one column; those for the systems at
+    hand come first where those for other systems hold everything.
+    """
+    intervals = INTERVALS
+    if _hold_everything(table):
+        intervals = {"these": INTERVALS["these"], **INTERVALS}
     for estimate in ("value", "accuracy", "difference"):
         if estimate not in table.columns:
             continue
         after = estimate
-        for start, title in INTERVALS.items():
+        for start, title in intervals.items():
             if f"{start}_low" in table.columns:
                 table = _one_column(table, start, title, after)
                 after = title
     return table
+
+
+def _hold_everything(table: pd.DataFrame) -> bool:
+    """Whether the intervals of coefficients for other systems say nothing, in most rows."""
+    from judgecard.written import EVERYTHING
+
+    if "value" not in table or not {"ci_low", "these_low"} <= {*table.columns}:
+        return False
+    widths = (table["ci_high"] - table["ci_low"]).dropna()
+    return bool((widths >= EVERYTHING).mean() > 0.5)
 
 
 def _one_column(

@@ -368,3 +368,21 @@ def test_a_mean_that_equals_a_mark_is_a_rating(nl):
     means = [row for row in means if row["table"] == "mean ratings"]
     assert [row["labels"] for row in means] == [12] * 6
     assert all(row["mean rating"] == pytest.approx(0) for row in means)
+
+
+def test_what_can_be_used_comes_first_where_few_systems_leave_all_open(
+    nl, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    rows = [(system, place) for system in range(5) for place in range(40)]
+    frame = pd.DataFrame(rows, columns=["system_id", "input_id"])
+    frame["human"] = 0.3 * frame["system_id"] + rng.normal(size=200)
+    frame["value"] = frame["human"] + rng.normal(size=200)
+    frame.to_csv("few.csv", index=False)
+    titles = ("these systems", "95% interval")
+    for level, first in (("system", titles[0]), ("dataset", titles[1])):
+        got = nl("meta", "few.csv", "--level", level, "--coef", "kendall-b")
+        assert got.code == 0, got.err
+        [heads] = [line for line in got.out.splitlines() if line.startswith("level ")]
+        assert min(titles, key=heads.index) == first
