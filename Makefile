@@ -29,7 +29,7 @@ lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(su
 
 CODE = nlgeval_lib judgecard reproduction mini_judge benchmarks
 
-.PHONY: help setup setup-vllm gpu-check data test test-vllm test-bare flakes fuzz test-slow test-gpu test-ray reproduce-all quick durations scoreboard report screenshots numbers check-numbers check-results verify completions cards rehearsal judge mini-judge mini-ablations lab bench bench-ray levels light parser-rules lint lock check-locks archive archive-check sbom clean distclean
+.PHONY: help setup setup-vllm gpu-check data test test-vllm test-bare flakes fuzz test-slow test-gpu test-ray reproduce-all quick durations scoreboard report screenshots numbers check-numbers check-results verify completions cards rehearsal judge mini-judge mini-ablations lab bench bench-ray levels faults light parser-rules lint lock check-locks archive archive-check sbom clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -164,6 +164,9 @@ light:  ## what `pip install .` alone takes and gives: seconds, megabytes, a sco
 
 levels: $(READY)  ## level, coverage and power of tests and intervals in simulated worlds: the long run (20 minutes, resumable)
 	@OMP_NUM_THREADS=1 $(PY) -m tools.levels $(ARGS)
+
+faults: $(READY)  ## planted faults that cards have to name, in draws of public sets: the long run (half an hour)
+	@OMP_NUM_THREADS=1 $(PY) -m tools.fault_table $(ARGS)
 
 lint: $(READY)  ## ruff and mypy on the code and the notebooks
 	@$(BIN)/ruff check $(CODE) tests tools data notebooks
