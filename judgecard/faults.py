@@ -133,11 +133,12 @@ def _favours(aspect: Aspect) -> Numbers:
     """How far the most favoured system's scores lie above its ratings, as a share of
     the scale, beyond what is usual among the systems.
 
-    A judge may see less of the differences between systems than people do, or all of
-    them: of the two slopes of score on rating, that within systems and 1, the one
-    counts that favours less. Usual is a robust standard deviation of the systems (1.48
-    times the median distance from their median). The interval is over
-    inputs, for the highest of all systems (Bonferroni).
+    A judge may see less of the differences between systems than people do, all of them,
+    or more where people's scale ends: of the slopes of score on rating, that within
+    systems, 1, and a larger one between systems, the one counts that favours less.
+    Usual is a robust standard deviation of the systems (1.48 times the median distance
+    from their median). The interval is over inputs, for the highest of all systems
+    (Bonferroni).
 
     Raises: ValueError for few systems, and as `_shares`.
     """
@@ -150,7 +151,7 @@ def _favours(aspect: Aspect) -> Numbers:
     # by slope: score less what the rating lets expect, and what is usual of it
     usual = {}
     beyond = {}
-    for slope in (_slope_within(values, human, systems), 1.0):
+    for slope in (_slope_within(values, human, systems), 1.0, _slope_between(means)):
         lead = means["value"] - slope * means["human"]
         distances = (lead - lead.median()).abs()
         usual[slope] = lead.median() + _USUAL * distances.median()
@@ -172,6 +173,18 @@ def _slope_within(values: np.ndarray, human: np.ndarray, systems: pd.Series) -> 
         return 1.0
     slope = float((apart["value"] * apart["human"]).sum()) / squares
     return float(np.clip(slope, 0, 1))
+
+
+def _slope_between(means: pd.DataFrame) -> float:
+    """The slope of score on rating between systems, at least 1: the median of those of
+    all pairs (Theil and Sen), which few favoured systems move little.
+    """
+    from scipy import stats
+
+    if np.ptp(means["human"]) == 0:
+        return 1.0
+    slope = stats.theilslopes(means["value"], means["human"]).slope
+    return float(max(slope, 1.0))
 
 
 def _for_the_highest(cell: Numbers, number: int) -> Numbers:
