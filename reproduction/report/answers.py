@@ -170,7 +170,7 @@ class Answer:
         # What the miniature judge gave stands after what others recorded.
         names = sorted(self._files("tests.csv"), key=lambda name: "mini_tests" in name)
         for name in names:
-            lines += tested.sentences(_read(files.located(name)))
+            lines += tested.sentences(_table_of(name))
         return lines
 
     def _files(self, end: str) -> list[str]:
@@ -284,7 +284,7 @@ class Answer:
         label = posixpath.basename(name).removesuffix(".csv")
         label = label.removeprefix(f"{self.entry.id}__")
         caption = label.replace("_", " ").capitalize()
-        return _saved_table(_read(files.located(name)), caption, rows)
+        return _saved_table(_table_of(name), caption, rows)
 
     @property
     def folded(self) -> list[tuple[str, tables.Table]]:
@@ -300,7 +300,7 @@ class Answer:
 
     def _saved(self, part: str) -> pd.DataFrame:
         """One of its saved tables: `<id>__<part>.csv`."""
-        return _read(files.located(f"{self.base}__{part}.csv"))
+        return _table_of(f"{self.base}__{part}.csv")
 
     @property
     def missing(self) -> list[str]:
@@ -336,6 +336,7 @@ def _saved_table(
 
     rows: at most so many are shown.
     """
+    frame = frame.copy()  # the same file is shown short and long
     signatures: list[str] = []
     for name in [name for name in frame if _are_signatures(frame[name])]:
         signatures += frame.pop(name).dropna().unique().tolist()
@@ -850,11 +851,14 @@ def _saved(line: Mapping[str, str], mode: str) -> bool:
             "results/quick/",
             1,
         )
-    path = files.located(name)
-    if not path.is_file():
+    if not files.located(name).is_file():
         return False
-    rows = saved_table(name, path.stat().st_mtime_ns)
-    return holds(line, rows)
+    return holds(line, _table_of(name))
+
+
+def _table_of(name: str) -> pd.DataFrame:
+    """A saved table that is there, read once; nobody changes it."""
+    return saved_table(name, files.located(name).stat().st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=256)
