@@ -3,8 +3,7 @@
 `rated` draws a data set whose texts name their input and system, `pairs` makes pairs of
 its outputs. The other public functions are scripts for a `ScriptedEngine`, or make one:
 `honest` and `chooses` answer by the drawn ratings, `length`, `constant`, `obedient`,
-`fickle` and `first` have one planted fault each. `tools.planted_cards` and the tests of
-the card use them.
+`fickle` and `first` have one planted fault each. The tests of the card use them.
 """
 
 from __future__ import annotations

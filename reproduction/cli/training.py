@@ -22,8 +22,6 @@ from nlgeval_lib.cli._options import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from reproduction.training.finetune import Config
 
 
@@ -382,14 +380,10 @@ def outputs(options: OwnOutputs) -> None:
     failures(run)
     metric = BartScore(options.bartscore, direction=options.direction)
     lowest = own_outputs.least_likely(sampled, metric, options.keep)
-    files.write_text(Path(options.output), _json_lines(lowest))
+    text = lowest.to_json(orient="records", lines=True, force_ascii=False)
+    files.write_text(Path(options.output), str(text))
     typer.echo(
         f"{len(sampled):,} outputs of {options.model} sampled, {len(lowest):,} kept; "
         f"written: {options.output}"
     )
     raise typer.Exit(1 if run.failures or lowest.empty else 0)
-
-
-def _json_lines(frame: pd.DataFrame) -> str:
-    """A frame as JSON Lines."""
-    return str(frame.to_json(orient="records", lines=True, force_ascii=False))

@@ -160,12 +160,11 @@ def difference(ours: Any, printed: str) -> Decimal | None:
         return computed - number
 
 
-def agrees(ours: Any, printed: str, units: Decimal = TOLERANCE) -> bool:
+def agrees(ours: Any, printed: str) -> bool:
     """Whether our number is the printed one, as far as rounding lets anybody say.
 
     ours: as for `exact`.
     printed: a cell as printed.
-    units: how far apart the two may be, in steps of the last printed digit.
     Returns: False where either is missing.
     Raises: ValueError where ours is infinite or no number.
 
@@ -176,5 +175,5 @@ def agrees(ours: Any, printed: str, units: Decimal = TOLERANCE) -> bool:
     gap = difference(ours, printed)
     if gap is None:
         return False
-    room = units * parse(printed).unit
+    room = TOLERANCE * parse(printed).unit
     return abs(gap) <= room

@@ -73,7 +73,10 @@ def rows(judged: pd.DataFrame) -> pd.DataFrame:
         line = {
             "claim": f"{claim['claim']} ({claim['place']})",
             QUESTION: SUPPORT[claim["verdict"]],
-            "evidence": _TABLE.sub(_titled, claim["sentence"]),
+            # `Table 7` for the name of its file, `table_07`
+            "evidence": _TABLE.sub(
+                lambda name: f"{name[1].title()} {name[2]}", claim["sentence"]
+            ),
             "could chance make it?": claim["chance"] or "–",
         }
         if of_another_judge:
@@ -89,16 +92,6 @@ def _of_another_judge() -> dict[str, str]:
         return {}
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
     return dict(zip(frame["id"], frame["answer"], strict=True))
-
-
-def _titled(match: re.Match[str]) -> str:
-    """`Table 7` for the name of its file, `table_07`."""
-    return f"{match[1].title()} {match[2]}"
-
-
-def _caption(paper: str, part: pd.DataFrame) -> str:
-    """What stands above all claims of a paper."""
-    return f"{papers.own_method(paper)[0]}: all {len(part)} claims"
 
 
 def grouped(parts: Sequence[tables.Table]) -> list[str]:
@@ -138,5 +131,6 @@ def shown(counted: pd.DataFrame, judged: pd.DataFrame) -> list[tables.Table]:
         tables.show(rows(contradicted), CONTRADICTED),
     ]
     for paper, part in judged.groupby("paper", sort=False):
-        parts.append(tables.show(rows(part), _caption(str(paper), part)))
+        caption = f"{_name(str(paper))}: all {len(part)} claims"
+        parts.append(tables.show(rows(part), caption))
     return parts

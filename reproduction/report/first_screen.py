@@ -131,17 +131,7 @@ def by_kind(cells: pd.DataFrame) -> tables.Table:
 
 
 # The counts that kinds in one row add up.
-_SUMS = (
-    "printed",
-    "recomputed",
-    "recomputed_equal",
-    "recomputed_spread",
-    "recomputed_shuffled",
-    "consistent",
-    "consistent_equal",
-    "consistent_shuffled",
-    "orientation",
-)
+_SUMS = papers.COUNTS[: papers.COUNTS.index("construction")]
 
 
 def _some(row: Mapping[str, float], count: str) -> str:

@@ -452,15 +452,12 @@ def _svg_loss(file: str, saved_text: str, content: str, is_made: bool) -> Loss |
     return Loss(file, "figures", 1, file + listed)
 
 
-def _in_brackets(names: list[str], most: int = 3) -> str:
-    """The first of these names; nothing where there is none.
-
-    most: so many are named.
-    """
+def _in_brackets(names: list[str]) -> str:
+    """The first three of these names; nothing where there is none."""
     if not names:
         return ""
-    listed = "; ".join(names[:most])
-    return f" ({listed}; …)" if len(names) > most else f" ({listed})"
+    listed = "; ".join(names[:3])
+    return f" ({listed}; …)" if len(names) > 3 else f" ({listed})"
 
 
 def _rows_lost(saved_text: str, text: str) -> Counter[str]:

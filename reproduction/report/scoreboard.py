@@ -28,7 +28,7 @@ import json
 import os
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -672,9 +672,12 @@ def _row(item: _Printed, stated: Row | None) -> dict[str, Any]:
         counts = papers.counts(cells)
         tallied = papers.by_kind(cells).to_dict("records")
         if cells["ours"].notna().any():
-            gaps = cells.loc[_beside(cells, papers.COMPARED), "difference"].abs()
+            # a recorded number is none of ours
+            compared = cells["verdict"].isin(papers.COMPARED)
+            beside = compared & (cells["route"] != "recorded")
+            gaps = cells.loc[beside, "difference"].abs()
             routes = [route for route in _ROUTES if (cells["route"] == route).any()]
-    status, reason = _status(item, counts, stated)
+    status, reason = _status(item, counts, tallied, stated)
     # Outputs that saved nothing are named only where no other did.
     entries = [result.entry for result in item.saved] or item.entries
     days = [result.record["date"][:10] for result in item.saved]
@@ -698,11 +701,6 @@ def _row(item: _Printed, stated: Row | None) -> dict[str, Any]:
         "output": ", ".join(entry.id for entry in entries),
         "notebook": entries[0].notebook if entries else "",
     }
-
-
-def _beside(cells: pd.DataFrame, verdicts: Sequence[str]) -> pd.Series:
-    """Which cells have one of these verdicts by more than a recorded number."""
-    return cells["verdict"].isin(verdicts) & (cells["route"] != "recorded")
 
 
 def _own(printed: Any, tallied: list[dict[str, Any]]) -> dict[str, Any]:
@@ -777,23 +775,21 @@ def _unequal(tallied: list[dict[str, Any]]) -> str:
 
 
 def _status(
-    item: _Printed, counts: Mapping[str, int], stated: Row | None
+    item: _Printed,
+    counts: Mapping[str, int],
+    tallied: list[dict[str, Any]],
+    stated: Row | None,
 ) -> tuple[str, str]:
     """A row's status, and why it is no better.
 
-    counts: of the table's cells, with the keys `papers.COUNTS`. stated: what the
-    catalogue says of a table that no notebook makes.
+    counts: of the table's cells, with the keys `papers.COUNTS`; tallied: by kind.
+    stated: what the catalogue says of a table that no notebook makes.
     """
     cells = item.cells
     # Numbers were compared: they decide, whatever the catalogue says.
     if cells is not None and counts["recomputed"] + counts["consistent"]:
         reasons = [stated.reason] if stated else []
-        return _compared_status(
-            item.printed,
-            cells,
-            counts,
-            reasons,
-        )
+        return _compared_status(item.printed, cells, counts, tallied, reasons)
     # Else the catalogue says why there is none.
     if stated:
         reasons = [stated.reason]
@@ -823,17 +819,20 @@ def _status(
 
 
 def _compared_status(
-    printed: Any, cells: pd.DataFrame, counts: Mapping[str, int], stated: list[str]
+    printed: Any,
+    cells: pd.DataFrame,
+    counts: Mapping[str, int],
+    tallied: list[dict[str, Any]],
+    stated: list[str],
 ) -> tuple[str, str]:
     """The status of a table some of whose numbers were compared, and its reasons.
 
-    counts: of the table's cells, with the keys `papers.COUNTS`. stated: the reason
-    that the catalogue gives, if any.
+    counts, tallied: as for `_status`. stated: the reason that the catalogue gives, if
+    any.
     """
     compared = counts["recomputed"] + counts["consistent"]
     equal = counts["recomputed_equal"] + counts["consistent_equal"]
     size = int(printed.cells)
-    tallied = papers.by_kind(cells).to_dict("records")
     is_told = any(
         papers.told_apart(row, count)
         for row in tallied

@@ -194,18 +194,12 @@ def ridge_signature(folds: int, seed: int) -> str:
     return f"fit:ridge-cv|folds:{folds} by input|seed:{seed}"
 
 
-def printed_gains(
-    cells: pd.DataFrame,
-    lengths: Sequence[int] = (5, 10, 20),
-    base: str = "LLMScore",
-) -> pd.DataFrame:
-    """How far CoAScore is printed above the judge asked directly, a row a length of the
-    chain of aspects.
+def printed_gains(cells: pd.DataFrame) -> pd.DataFrame:
+    """How far CoAScore is printed above the judge asked directly, LLMScore, a row a
+    length of the chain of aspects.
 
     cells: one table of CoAScore's as `papers.compare` gives it.
-    lengths: of the chain, such as are printed.
-    base: the printed row of the judge that is asked directly.
-    Returns: the numbers of cells above the base and of all cells, the lowest, mean and
+    Returns: the numbers of cells above LLMScore and of all cells, the lowest, mean and
     highest gain, and in how many of the cells with data the gain is larger than half
     the width of a computed interval (the mean width of a column and statistic).
     """
@@ -219,13 +213,13 @@ def printed_gains(
     mean_widths = widths.groupby([ours["column"], ours["statistic"]]).mean()
     half = mean_widths / 2
     rows = []
-    for length in lengths:
-        gain = printed[f"CoAScore (n={length})"] - printed[base]
+    for length in (5, 10, 20):
+        gain = printed[f"CoAScore (n={length})"] - printed["LLMScore"]
         beyond = gain.reindex(half.index) > half
         rows.append(
             {
                 "chain of aspects": length,
-                f"cells above {base}": int((gain > 0).sum()),
+                "cells above LLMScore": int((gain > 0).sum()),
                 "of": len(gain),
                 "lowest gain": gain.min(),
                 "mean gain": gain.mean(),

@@ -376,7 +376,6 @@ def tables_6_and_7(
     label: str,
     share: float,
     seed: int = 42,
-    kinds: Sequence[str] = ("rf", "mlp"),
     alone: Mapping[str, np.ndarray] | None = None,
 ) -> pd.DataFrame:
     """The rows of HD-Eval's Tables 6 and 7 for one judge: alone, and with aggregators
@@ -385,11 +384,11 @@ def tables_6_and_7(
     criteria: of `of_judge`.
     label: the block, such as "50% data | Llama2-7B-Chat".
     share: of the rows that are fitted on, 0 to 1; the other rows test.
-    seed, kinds, alone: as `tables_4_and_5` takes them.
+    seed, alone: as `tables_4_and_5` takes them.
     Returns: cells, keys as printed, a cell an aspect.
     """
     rows: dict[str, Any] = {}
-    for kind in kinds:
+    for kind in ("rf", "mlp"):
         rows[f"{label} | +{_printed_name(kind)}"] = {"kind": kind}
     if alone is not None:
         rows[label] = alone

@@ -387,9 +387,9 @@ def averaged(parts: Mapping[str, Part], cells: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def with_mean(cells: pd.DataFrame, label: str = "average") -> pd.DataFrame:
+def with_mean(cells: pd.DataFrame) -> pd.DataFrame:
     """Correlations, and for each row that has all columns their mean, in a column
-    `label`.
+    `average`.
 
     cells: with `route`; a mean is over cells of one route.
     """
@@ -398,7 +398,7 @@ def with_mean(cells: pd.DataFrame, label: str = "average") -> pd.DataFrame:
     complete = cells[columns_of_row == cells["column"].nunique()]
     tables = [cells]
     for route, table in complete.groupby("route", sort=False):
-        means = correlations.averaged(table, label)
+        means = correlations.averaged(table, "average")
         tables.append(means.assign(route=route))
     return pd.concat(tables, ignore_index=True)
 

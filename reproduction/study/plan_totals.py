@@ -71,7 +71,7 @@ def totals(
     models = weights.table()
     measured = gpu_rate.read()
     price_table = _prices(prices)
-    filled = _table("judged_cells.csv")
+    filled = pd.read_csv(files.data() / "judged_cells.csv")
     covers = _covered()
     rows = []
     by_paper = planned.groupby(["model", "paper"], sort=False)
@@ -454,11 +454,6 @@ def _gpu_memory() -> list[float]:
             mebibytes = float(line)
             sizes.append(mebibytes * 2**20 / 1e9)
     return sizes
-
-
-def _table(name: str) -> pd.DataFrame:
-    """A table of the folder `data`."""
-    return pd.read_csv(files.data() / name)
 
 
 def _prices(path: str) -> pd.DataFrame:
