@@ -556,14 +556,7 @@ def _counted(record: Mapping[str, Any]) -> str:
 
 def _brief(rows: pd.DataFrame) -> pd.DataFrame:
     """The scoreboard's columns that fit a page."""
-    aside = [
-        WORDS["orientation"],
-        "largest difference",
-        "route",
-        "saved",
-        "reason",
-    ]
-    return scoreboard.brief(rows).drop(columns=aside)
+    return scoreboard.brief(rows).drop(columns=list(scoreboard.ASIDE))
 
 
 def _board(rows: pd.DataFrame, folder: str) -> list[dict[str, Any]]:

@@ -86,6 +86,8 @@ COLUMNS = (
     "output",
     "notebook",
 )
+# The columns of `brief` that a page has no room for.
+ASIDE = (WORDS["orientation"], "largest difference", "route", "saved", "reason")
 # The statuses of a printed table that has numbers to compare.
 COMPARED = ("reproduced", "partly", "undecided", "differs")
 # The order in which a table's routes are named.
@@ -608,15 +610,7 @@ def _section(paper: str, part: pd.DataFrame) -> list[str]:
         # What a test needs stands above the table once: `0 of 12` is enough in a row.
         untested = with_numbers["own method"].str.extract(r"\((0 of \d+);")[0]
         with_numbers["own method"] = untested.fillna(with_numbers["own method"])
-        aside = [
-            "id",
-            WORDS["orientation"],
-            "largest difference",
-            "route",
-            "saved",
-            "reason",
-        ]
-        lines.append(_md_table(with_numbers.drop(columns=aside)))
+        lines.append(_md_table(with_numbers.drop(columns=["id", *ASIDE])))
     further = rows.loc[~compared, ["table", "what", "status", "reason"]]
     further["reason"] = further["reason"].map(_in_short)
     title = "further tables and figures, without a number to compare"
