@@ -282,7 +282,7 @@ def _copy(aspect: Aspect) -> Numbers:
     ratings = [aspect.rows[name].to_numpy(dtype=float) for name in columns]
     equal = [_equal(aspect.values, rating) for rating in ratings]
     people = [_equal(first, second) for first, second in combinations(ratings, 2)]
-    if np.isnan(equal + people).all() or not people:
+    if np.isnan(equal).all() or np.isnan(people).all():
         raise ValueError("no two raters of the same outputs")
     own = float(np.nanmax(equal))
     value = own - float(np.nanmax(people))
