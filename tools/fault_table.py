@@ -108,7 +108,7 @@ SETS: Mapping[str, RatedSet] = {
         ("coherence", "relevance", "consistency", "fluency"),
         raters="rater_expert",
     ),
-    # no bar of a rule was chosen on these
+    # no bar of a rule was chosen on these, but for that of `favours`
     "5 stories": RatedSet("openmeva", ("overall",), without=(COPY, HALO)),
     "16 texts of data": RatedSet(
         "webnlg2020",
