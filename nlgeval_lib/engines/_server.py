@@ -383,7 +383,12 @@ def loaded(content: bytes) -> Any:
 
 
 def read(
-    content: bytes, ask: Ask, logprobs: bool, asked_model: str = "", **labels: Any
+    content: bytes,
+    ask: Ask,
+    logprobs: bool,
+    asked_model: str = "",
+    model: str = "",
+    revision: str = "",
 ) -> tuple[Completion, str]:
     """The completion in a body of status 200, and the model that it names ("" for
     none).
@@ -392,7 +397,7 @@ def read(
     logprobs: whether log-probabilities were asked for.
     asked_model: the name that was asked for; another one in the answer is kept as
         `served`.
-    labels: the completion's model and revision.
+    model, revision: of the completion, as they are stored.
 
     Raises: AttemptFailed saying what is wrong with it.
     """
@@ -420,10 +425,10 @@ def read(
                 fields[name] = count
     if answer.get("system_fingerprint"):
         fields["fingerprint"] = _plain(str(answer["system_fingerprint"]))
-    model = _plain(str(answer.get("model") or ""))
-    if model and model != _plain(asked_model):
-        fields["served"] = model
-    return Completion(ask.key, **fields, **labels), model
+    named = _plain(str(answer.get("model") or ""))
+    if named and named != _plain(asked_model):
+        fields["served"] = named
+    return Completion(ask.key, model=model, revision=revision, **fields), named
 
 
 def _choice(choice: Any, chat: bool, logprobs: bool) -> dict[str, Any]:
@@ -723,6 +728,7 @@ def repeats_key(completion: Completion, key: str) -> bool:
     texts = [
         completion.served + completion.fingerprint,
         completion.text + completion.reasoning + completion.finish_reason,
+        completion.reasoning + completion.text,
     ]
     steps = completion.logprobs or ()
     texts += map("".join, itertools.zip_longest(*steps, fillvalue=""))

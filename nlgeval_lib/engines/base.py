@@ -291,11 +291,9 @@ class Request:
     @classmethod
     def chat(cls, user: str, system: str = "", id: str = "") -> Request:
         """A chat of one user message, after a system message if there is one."""
-        contents = {"system": system, "user": user}
-        messages = []
-        for role, content in contents.items():
-            if content or role == "user":
-                messages.append({"role": role, "content": content})
+        messages = [{"role": "user", "content": user}]
+        if system:
+            messages.insert(0, {"role": "system", "content": system})
         return cls(messages=tuple(messages), id=id)
 
     def text(self) -> str:
@@ -420,16 +418,6 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
         return Completion(
             ask.key, text, model=self.model, revision=self.revision, **facts
         )
-
-    def _refuse(self, sampling: Sampling, *names: str, reason: str) -> None:
-        """Raises: UnsupportedSetting for the first setting not at its default."""
-        defaults = Sampling()
-        for name in names:
-            value = getattr(sampling, name)
-            if value != getattr(defaults, name):
-                raise UnsupportedSetting(
-                    f"engine {self.name} cannot honour {name}={value!r}: {reason}"
-                )
 
 
 def failed(ask: Ask, reason: str, passing: bool = False) -> Completion:

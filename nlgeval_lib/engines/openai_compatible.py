@@ -207,8 +207,11 @@ class OpenAIEngine(Engine):
         Raises: UnsupportedSetting for a setting that this server does not take;
         EngineError where nobody answers.
         """
-        neutral = {name: getattr(Sampling(), name) for name in _BEYOND}
-        names = [name for name in _BEYOND if getattr(sampling, name) != neutral[name]]
+        plain = Sampling()
+        names = []
+        for name in _BEYOND:
+            if getattr(sampling, name) != getattr(plain, name):
+                names.append(name)
         if not names:
             return
         unknown = self.dialect == "auto" and bool(_server.place(self.base_url))
@@ -218,19 +221,19 @@ class OpenAIEngine(Engine):
             )
         if self.beyond:
             return
-        numbers = [name for name in names if neutral[name] is not None]
-        settings = [f"-s {name}={neutral[name]}" for name in numbers]
-        without = " ".join(settings) or "-s structured=json or -s structured=no"
-        reason = (
-            "OpenAI's protocol does not have it, a server of vLLM does; "
-            f"{without} asks without"
+        without = []
+        for name in names:
+            value = getattr(plain, name)
+            if value is not None:
+                without += ["-s", f"{name}={value}"]
+        way_out = " ".join(without) or "-s structured=json or -s structured=no"
+        error = UnsupportedSetting(
+            f"engine openai cannot honour {names[0]}="
+            f"{getattr(sampling, names[0])!r}: OpenAI's protocol does not have it, a "
+            f"server of vLLM does; {way_out} asks without"
         )
-        try:
-            self._refuse(sampling, *names, reason=reason)
-        except UnsupportedSetting as error:
-            if settings:
-                error.without = tuple(without.split())
-            raise
+        error.without = tuple(without)
+        raise error
 
     def body(self, ask: Ask, sampling: Sampling) -> dict[str, Any]:
         """The JSON of one call; settings at their neutral value are sent too, as a

@@ -615,6 +615,10 @@ def test_the_key_is_known_in_another_form(way):
     for table in (steps, second, one_step, whole_in_one):
         made = Completion("k", "4", logprobs=table)
         assert _server.repeats_key(made, SERVED_KEY)
+    short = SERVED_KEY[:24]
+    for one, other in (("text", "reasoning"), ("reasoning", "text")):
+        halves = {one: short[:12], other: short[12:]}
+        assert _server.repeats_key(Completion("k", **{"text": "", **halves}), short)
     masked = without_key(f"bad key ({hidden})", SERVED_KEY)
     assert "[key]" in masked and not _server.has_key(masked, SERVED_KEY)
 

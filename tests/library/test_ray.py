@@ -79,7 +79,8 @@ class Noted(ScriptedEngine):
         return super()._answer(ask)
 
     def check(self, sampling: Sampling) -> None:
-        self._refuse(sampling, "regex", reason="it is scripted")
+        if sampling.regex:
+            raise UnsupportedSetting("engine noted cannot honour regex")
 
 
 def asked(folder: Path) -> Counter[str]:
