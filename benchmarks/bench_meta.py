@@ -2,7 +2,7 @@
 loop: same data, same resamples, same results?
 
 `measure()` returns a flat dict, a section of results/bench.json; run as a script to
-print it. Times are processor seconds of one thread.
+print it. Times are processor seconds of one thread; of the command, of both clocks.
 
 A `Case` is what is resampled. `_bootstrap` and `_permutation` draw its resamples once
 and give `Rivals`: our kernels, nlpstats and scipy on just these; `_beside_rivals` times
@@ -53,7 +53,7 @@ WMT = (14, 1875)
 LONG = 1_000_000
 # rows of the files that the command reads
 ROWS = (25_000, 100_000, 400_000, 1_000_000)
-# the command, then its peak memory in GiB
+# the command, then its processor seconds and its peak memory in GiB
 META = """
 import resource, sys
 from nlgeval_lib.cli import main
@@ -61,8 +61,8 @@ try:
     main()
 finally:
     units = 2**30 if sys.platform == "darwin" else 2**20
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(peak / units, file=sys.stderr)
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    print(used.ru_utime + used.ru_stime, used.ru_maxrss / units, file=sys.stderr)
 """
 
 Array = np.ndarray
@@ -509,8 +509,9 @@ def _long_lists() -> Figures:
 
 
 def _command() -> Figures:
-    """Wall seconds and peak memory in GiB of `nlgeval meta` with its default intervals,
-    coefficients and baselines, a process a size: so many rows, of 4 systems each.
+    """Wall and processor seconds and peak memory in GiB of `nlgeval meta` with its
+    default intervals, coefficients and baselines, a process a size: so many rows, of 4
+    systems each.
     """
     results: Figures = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -523,7 +524,9 @@ def _command() -> Figures:
             done = subprocess.run(command, capture_output=True, text=True, check=True)
             name = f"meta, default intervals/{rows} rows of 4 systems"
             results[f"{name}/s"] = time.perf_counter() - began
-            results[f"{name}/peak_gib"] = float(done.stderr.split()[-1])
+            processor, peak = done.stderr.split()[-2:]
+            results[f"{name}/processor_s"] = float(processor)
+            results[f"{name}/peak_gib"] = float(peak)
     return results
 
 
