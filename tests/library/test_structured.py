@@ -20,6 +20,7 @@ from nlgeval_lib.evaluators import (
     LLMScore,
     Prometheus,
     TigerScore,
+    schemas,
 )
 from nlgeval_lib.parsers import feedback, rating, yes_no
 from nlgeval_lib.parsers.places import place_of
@@ -74,6 +75,18 @@ def test_openais_protocol_holds_every_evaluator_to_json(name, strict_server):
 def test_a_choice_is_refused_with_the_way_out(strict_server):
     with pytest.raises(UnsupportedSetting, match="-s structured=json"):
         LLMScore("summary", structured=True).score(FRAME, engine=strict_server)
+
+
+@pytest.mark.parametrize("n", [1, 5, 10, 20])
+def test_a_schemas_texts_fill_the_room_and_no_more(n):
+    """A list of any length has room for definitions of a sentence, and ends in time."""
+    judge = CoAScore("dialogue", n=n)
+    room = judge.list_sampling.max_tokens * schemas.LETTERS
+    [listed] = judge.schema("aspects")["properties"].values()
+    texts = listed["items"]["properties"]
+    longest = sum(text["maxLength"] for text in texts.values())
+    assert texts["definition"]["maxLength"] >= 60
+    assert listed["maxItems"] * longest < room
 
 
 def test_a_reasoning_is_never_the_score():
