@@ -92,6 +92,25 @@ def _verdicts(data: Rows, column: str) -> np.ndarray:
     return read
 
 
+def code_of(data: Rows, columns: Sequence[str]) -> str:
+    """How numbers of verdicts are read, where 0 is among them; "" elsewhere.
+
+    Some write 0 for the first output, and 1 for a tie.
+    """
+    coded = []
+    for column in columns:
+        given = data.frame.get(column, pd.Series(dtype=object)).dropna()
+        marks = set(given.astype(str).str.removesuffix(".0"))
+        if "0" in marks and marks <= {"0", "1", "2"}:
+            coded.append(data.theirs.get(column, column).removeprefix(OTHER))
+    if not coded or data.words:
+        return ""
+    return (
+        f"{', '.join(coded)}: 1 and 2 are read as the outputs, 0 as a tie "
+        "(--values '0=1,1=0' where 0 is the first)"
+    )
+
+
 def measured(
     given: np.ndarray,
     swapped: np.ndarray | None,

@@ -175,7 +175,11 @@ def _wide(
                 "(--without the rater's column takes each row as an output)"
             )
     ratings = pd.Series(frame[RATING].to_numpy(dtype=float))
-    raters = frame[RATER].to_numpy()
+    raters = frame[RATER].to_numpy(dtype=object)
+    nameless = frame[RATER].isna().to_numpy() & ratings.notna().to_numpy()
+    if nameless.any():
+        place = data.place(data.given.index[np.argmax(nameless)], RATER)
+        raise InputError(f"{place} is missing, and a rating is there: who rated?")
     if several := int(
         pd.DataFrame({"output": group, "rater": raters}).duplicated().sum()
     ):
@@ -185,7 +189,9 @@ def _wide(
             "--map aspect=COLUMN says which"
         )
     by_rater = ratings.groupby([group, raters], sort=False).mean()
-    table = by_rater.unstack()[list(dict.fromkeys(frame[RATER]))].sort_index()
+    names = list(dict.fromkeys(frame[RATER].dropna()))
+    # an output that nobody rated stays, without a rating
+    table = by_rater.unstack()[names].reindex(range(group.max() + 1))
     first = pd.Series(range(len(frame))).groupby(group, sort=True).first()
     columns = {RATING: table.mean(axis=1).to_numpy()}
     for number, rater in enumerate(table, start=1):

@@ -270,6 +270,7 @@ def _judges_of_pairs(options: Meta) -> None:
     scores = pair_judges.names(rows, options.score or ())
     data = rows.only(pair_judges.needed(scores)).whole()
     note(data.unused_marks(by_comma(options.missing_values)))
+    note(pair_judges.code_of(data, ["preference", *scores]))
     table = pair_judges.of_file(data, scores, options.unread, options.seed)
     result = rated_files.Result(table, pd.DataFrame())
     text = as_text(result, options.format, "Verdicts against preferences")

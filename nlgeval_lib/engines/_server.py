@@ -649,8 +649,8 @@ def _not_taken(message: str) -> tuple[str, str]:
             return "", f"ask with -s logprobs={most[1]}"
         return "", _WITHOUT_LOGPROBS
     if re.search(r"\btemperature\b", message):
-        # one that is deprecated may not be sent at all, be it 1
-        name = "temperature" if "deprecated" in message else ""
+        # where another value will do, the server names it
+        name = "" if re.search(r"\b1\b", message) else "temperature"
         return name, "ask with -s temperature=1"
     for name in ("top_p", "seed"):
         if re.search(rf"\b{name}\b", message):

@@ -469,6 +469,8 @@ class _Run:
                 raise AttemptFailed(_REPEATED)
         except Exception as error:
             fault = _server.fault(error, engine.timeout, self.key)
+            if fault.without == "temperature" and self.sampling.temperature != 1:
+                fault.without = ""
             if not fault.without:  # else the next attempt does without
                 self._note_fault(fault, sent)
             raise fault from None

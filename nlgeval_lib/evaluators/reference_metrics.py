@@ -22,6 +22,9 @@ _UNSPACED = re.compile(
 _UNSPACED_RUN = re.compile(f"{_UNSPACED.pattern}{{3,}}")
 # Type of ROUGE -> what package rouge calls it.
 _PYPI = {"rouge1": "rouge-1", "rouge2": "rouge-2", "rougeL": "rouge-l"}
+# How many pairs of words a package of ROUGE may hold in a table: under a gigabyte. With
+# more, package rouge has no value anyhow, as it recurses once a word.
+_LARGEST_TABLES = {"rouge_score": 100_000_000, "rouge": 4_000_000}
 
 
 class Bleu(PairMetric):
@@ -80,9 +83,13 @@ class Bleu(PairMetric):
         """Whether a text is of a script without spaces, which the tokenizer leaves
         whole.
         """
-        if self.tokenize not in ("13a", "intl", "none"):
+        if self.tokenize not in ("13a", "intl", "none", "zh"):
             return ""
-        return unspaced(items, "-s tokenize=char (or zh, ja-mecab, ko-mecab) cuts it")
+        if self.tokenize == "zh":  # it cuts Chinese signs, and no kana or Thai
+            items = [tuple(map(self._loaded.tokenizer, item)) for item in items]
+        return unspaced(
+            items, "-s tokenize=char cuts it (Chinese: zh, Japanese: ja-mecab)"
+        )
 
     @functools.cached_property
     def _loaded(self) -> Any:
@@ -239,7 +246,16 @@ class Rouge(PairMetric):
     def compute(self, items: Sequence[Item]) -> list[Found]:
         """(F, P, R) of each (output, reference) pair."""
         values: list[Found] = []
+        too_long = f"a sentence is too long for {self.type} of package {self.package}"
         for output, reference in items:
+            if self.package == "rouge_score" and self.type == "rougeL":
+                values.append(self._by_subsequence(output, reference))
+                continue
+            end = "\n" if self.package == "rouge_score" else "."
+            largest = _LARGEST_TABLES[self.package]
+            if "L" in self.type and _table(output, reference, end) > largest:
+                values.append(Judgment.missing(Status.FAILED, too_long))
+                continue
             if self.package == "rouge_score":
                 score = self._loaded.score(reference, output)[self.type]
                 values.append((score.fmeasure, score.precision, score.recall))
@@ -249,9 +265,56 @@ class Rouge(PairMetric):
                 score = scores[_PYPI[self.type]]
                 values.append((score["f"], score["p"], score["r"]))
             except RecursionError:
-                reason = f"a sentence is too long for {self.type} of package rouge"
-                values.append(Judgment.missing(Status.FAILED, reason))
+                values.append(Judgment.missing(Status.FAILED, too_long))
         return values
+
+    def _by_subsequence(self, output: str, reference: str) -> tuple[float, ...]:
+        """(F, P, R) of ROUGE-L as package rouge_score has them, without its table of
+        all pairs of words, which takes 3 GB for two texts of 20,000 words.
+        """
+        from rouge_score.scoring import fmeasure
+
+        words = self._loaded._tokenizer.tokenize
+        output_words, reference_words = words(output), words(reference)
+        if not output_words or not reference_words:
+            return 0.0, 0.0, 0.0
+        common = subsequence_length(output_words, reference_words)
+        precision = common / len(output_words)
+        recall = common / len(reference_words)
+        return fmeasure(precision, recall), precision, recall
+
+
+def subsequence_length(first: Sequence[str], second: Sequence[str]) -> int:
+    """The length of the longest common subsequence of two texts' words.
+
+    Source: Hyyrö, Bit-parallel LCS-length computation revisited (2004): a bit a word of
+    the first text.
+
+    Example:
+    >>> subsequence_length("a b c d".split(), "b x d".split())
+    2
+    """
+    places: dict[str, int] = {}
+    for place, word in enumerate(first):
+        places[word] = places.get(word, 0) | 1 << place
+    all_places = (1 << len(first)) - 1
+    row = all_places
+    for word in second:
+        matching = row & places.get(word, 0)
+        row = ((row + matching) | (row - matching)) & all_places
+    return len(first) - row.bit_count()
+
+
+def _table(output: str, reference: str, end: str) -> int:
+    """How many pairs of words a package's table has at most for two sentences.
+
+    end: of a sentence.
+    """
+    longest = [
+        max(len(sentence.split()) for sentence in text.split(end))
+        for text in (output, reference)
+    ]
+    return longest[0] * longest[1]
 
 
 def unspaced(items: Sequence[Item], advice: str) -> str:

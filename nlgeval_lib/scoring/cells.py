@@ -252,6 +252,11 @@ def words_in(values: Iterable[Any]) -> str:
     return f"; its words: {', '.join(words)}"
 
 
+def as_rater(value: Any) -> str | None:
+    """A rater's name, as `as_id`; None for an output that nobody rated."""
+    return None if is_missing(value) or value == "" else as_id(value)
+
+
 def without(values: Iterable[Any], marks: Collection[str]) -> list[Any]:
     """The values, with None for each that is one of the marks of a missing number.
 

@@ -49,7 +49,8 @@ def shapes() -> dict[str, Any]:
 
 
 def at(value: Any, path: str) -> Any:
-    """What stands at a path of names and numbers by dots; None where it leads nowhere.
+    """What stands at a path of names and numbers (-1: the last) by dots; None where it
+    leads nowhere.
 
     A text that is a JSON list or object is read.
 
@@ -63,8 +64,9 @@ def at(value: Any, path: str) -> Any:
                 value = json.loads(value)
         if isinstance(value, Mapping):
             value = value.get(step)
-        elif isinstance(value, Sequence) and step.isdigit():
-            value = value[int(step)] if int(step) < len(value) else None
+        elif isinstance(value, Sequence) and step.removeprefix("-").isdigit():
+            place = int(step)
+            value = value[place] if -len(value) <= place < len(value) else None
         else:
             return None
     return value
@@ -133,12 +135,34 @@ def _rows(shape: Mapping[str, Any], content: Any, row: Any) -> Iterator[Any]:
     if not isinstance(row, Mapping):
         yield row
         return
-    list_name = shape.get("each")
+    list_name = shape.get("each") or shape.get("by_user")
     members = row.get(list_name) if list_name else None
+    if "by_user" in shape:
+        for user, answers in _by_user(members):
+            single = {**row, list_name: answers, "user_id": user}
+            yield _row(shape["columns"], content, single)
+        return
     # what nobody annotated is a row too
     for member in members or [None]:
         single = row if member is None else {**row, list_name: member}
         yield _row(shape["columns"], content, single)
+
+
+def _by_user(responses: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Each user's answers as Argilla writes them, question -> answer: a list of answers
+    a question, or a list of users' records. One without a user where nobody answered.
+    """
+    answers: dict[Any, dict[str, Any]] = {}
+    if isinstance(responses, Mapping):
+        for question, records in responses.items():
+            for number, record in enumerate(records or ()):
+                user = record.get("user_id") or number
+                answers.setdefault(user, {})[question] = record
+    elif isinstance(responses, list):
+        for number, record in enumerate(responses):
+            user = record.get("user_id") or number
+            answers[user] = dict(record.get("values") or {})
+    yield from answers.items() or [(None, {})]
 
 
 def _row(
@@ -148,8 +172,10 @@ def _row(
     columns_read: dict[str, Any] = {}
     for ours, paths in columns.items():
         for path in paths:
-            if ours == "*":
-                columns_read = {**dict(_several(row, path)), **columns_read}
+            if "*" in ours:
+                found = _several(row, path)
+                named = {ours.replace("*", name): cell for name, cell in found}
+                columns_read = {**named, **columns_read}
             elif columns_read.get(ours) is None:
                 inside, root = (path[1:], content) if path[0] == "/" else (path, row)
                 cell = at(root, inside)

@@ -40,7 +40,8 @@ from nlgeval_lib.scoring.table_files import Dialect, TableFile
 # our column -> the function of `cells` that checks a cell of it
 _READERS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(TEXTS, cells.as_text),
-    **dict.fromkeys((*IDS, RATER), cells.as_id),
+    **dict.fromkeys(IDS, cells.as_id),
+    RATER: cells.as_rater,
     "reference": functools.partial(cells.as_references, packed=False),
     "references": cells.as_references,
     RATING: as_number,

@@ -185,6 +185,7 @@ class TableFile:
         self.remarks: list[str] = []
         self.orders: dict[str, list[str]] = {}  # column -> its words, the least first
         self._blank = 0
+        self._several: set[str] = set()  # why samples of a log stand there twice
         self._numbered = False  # whether a nameless first column has row numbers
         self.kind = format_of(path, format)
         self.name = called(path)
@@ -233,6 +234,10 @@ class TableFile:
             rows += 1
         if self._blank:
             self.remarks.append(f"{self._blank} blank rows are left out")
+        if len(self._several) > 1:
+            self.remarks.append(
+                f"a sample stands there for each of {', '.join(sorted(self._several))}"
+            )
         if self._numbered:
             self.remarks.append("the nameless first column is left out")
         if columns.keys() >= {*logs.ERROR_COLUMNS}:
@@ -322,6 +327,9 @@ class TableFile:
     def _rows_in(self, value: Any) -> list[Any]:
         """The rows of a value of JSON, and a remark as what they are read."""
         rows, kind = logs.rows_of(value, self.dialect.log, self.name)
+        shape = logs.shapes().get(kind.removeprefix("a log of "), {})
+        if "several" in shape:
+            self._several |= {str(row.get(shape["several"])) for row in rows}
         remark = f"it is read as {kind}"
         if kind and remark not in self.remarks:
             self.remarks.append(remark)

@@ -4,7 +4,11 @@ tokenizer keeps it.
 
 from __future__ import annotations
 
+import random
+import tracemalloc
+
 import pytest
+from rouge_score.rouge_scorer import RougeScorer
 
 from nlgeval_lib.evaluators import Rouge
 from nlgeval_lib.evaluators.reference_metrics import unicode_words
@@ -71,3 +75,28 @@ def test_texts_without_a_word_and_the_other_package() -> None:
     assert (row["status"], row["reason"]) == ("empty", "output has no word")
     with pytest.raises(ValueError, match="package 'rouge' splits at spaces alone"):
         Rouge(package="rouge", tokenize="unicode")
+
+
+def test_long_texts_take_no_table_and_give_what_the_package_gives() -> None:
+    draw = random.Random(2)
+    package = RougeScorer(["rougeL"])
+    for _ in range(200):
+        texts = [" ".join(draw.choices("abcdefg", k=draw.randint(1, 40))) for _ in "ab"]
+        theirs = package.score(*texts[::-1])["rougeL"]
+        expected = (theirs.fmeasure, theirs.precision, theirs.recall)
+        assert Rouge().compute([tuple(texts)]) == [expected]
+    words = [f"w{number}" for number in range(500)]
+    long = [" ".join(draw.choices(words, k=6_000)) for _ in "ab"]
+    tracemalloc.start()
+    Rouge().compute([tuple(long)])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1e8  # a table of all pairs of words takes three times as much
+
+
+@pytest.mark.parametrize("type", ["rougeL", "rougeLsum"])
+def test_a_sentence_that_would_take_the_memory_has_no_value(type: str) -> None:
+    package = "rouge" if type == "rougeL" else "rouge_score"
+    text = "a " * (3_000 if package == "rouge" else 11_000)
+    [row] = Rouge(type, package=package).score([text], [text]).to_dict("records")
+    assert row["status"] == "failed" and "too long" in row["reason"]
