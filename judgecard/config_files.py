@@ -7,6 +7,7 @@ repeated. What is given on the command line counts more than what the file says.
 
 from __future__ import annotations
 
+import itertools
 import json
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
@@ -48,21 +49,21 @@ def key_of(field: str) -> str:
     return _NAMES.get(field, field.replace("_", "-"))
 
 
-def as_text(said: Mapping[str, Any]) -> str:
+def as_text(options_said: Mapping[str, Any]) -> str:
     """The file that says these options.
 
-    said: field -> value: a text, a number, a truth value, or a list of texts. Keys and
+    options_said: field -> value: a text, a number, a truth value, or a list of texts. Keys and
         passwords among settings are left out.
     """
     lines = [_HEAD]
-    for field, value in said.items():
+    for field, value in options_said.items():
         if field in _OF_THE_RUN:
             continue
         if isinstance(value, list | tuple):
-            kept = [text for text in value if not _is_secret(text)]
-            if len(kept) < len(value):
+            texts = list(itertools.filterfalse(_is_secret, value))
+            if len(texts) < len(value):
                 lines.append(f"# a secret of {key_of(field)} is not written")
-            value = kept
+            value = texts
         # texts, numbers and lists of them are written in TOML as in JSON
         lines.append(f"{key_of(field)} = {json.dumps(value, ensure_ascii=False)}")
     return "\n".join(lines) + "\n"
@@ -100,12 +101,15 @@ def _toml(path: str) -> dict[str, Any]:
 
 
 def _options(
-    path: str, said: Mapping[str, Any], fields: Collection[str]
+    path: str, options_said: Mapping[str, Any], fields: Collection[str]
 ) -> dict[str, Any]:
     """The options of a file, by their fields. Raises: InputError."""
-    by_key = {key_of(field): field for field in fields if field not in _OF_THE_RUN}
+    by_key = {}
+    for field in fields:
+        if field not in _OF_THE_RUN:
+            by_key[key_of(field)] = field
     options = {}
-    for key, value in said.items():
+    for key, value in options_said.items():
         if key not in by_key:
             raise InputError(
                 f"{path}: no option of card is called {key!r}{meant(key, by_key, '.')}"
@@ -138,24 +142,26 @@ def read_plan(path: str, fields: Collection[str]) -> tuple[dict[str, Any], Plan]
 
     Raises: InputError for a plan that names no judge, and as `read`; OSError.
     """
-    said = _toml(path)
-    prompts = said.pop("prompts", [])
+    options_said = _toml(path)
+    prompts = options_said.pop("prompts", [])
     models = []
-    for model in said.pop("models", []):
-        given = model if isinstance(model, dict) else {"model": model}
-        models.append(_options(path, given, fields))
-    budget = said.pop("budget", None)
+    for model in options_said.pop("models", []):
+        model_options = model
+        if not isinstance(model, dict):
+            model_options = {"model": model}
+        models.append(_options(path, model_options, fields))
+    budget = options_said.pop("budget", None)
     if not isinstance(prompts, list) or not prompts or not models:
         raise InputError(f"{path} needs prompts = [files] and models = [names]")
     if not all("model" in model for model in models):
         raise InputError(f"{path}: a table of models needs model = 'NAME'")
     if budget is not None and not isinstance(budget, int | float):
         raise InputError(f"{path}: budget is a sum of money, such as 2.5")
-    return _options(path, said, fields), Plan(prompts, models, budget)
+    return _options(path, options_said, fields), Plan(prompts, models, budget)
 
 
-def write(folder: str | Path, said: Mapping[str, Any]) -> Path:
+def write(folder: str | Path, options_said: Mapping[str, Any]) -> Path:
     """Write the file into the folder of a card. Raises: OSError."""
     path = Path(folder, NAME)
-    files.write_text(path, as_text(said))
+    files.write_text(path, as_text(options_said))
     return path

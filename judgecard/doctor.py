@@ -79,7 +79,7 @@ class Asked:
 Reader = Callable[[Sequence[str], Sequence[str]], Parts]
 
 
-def report(read: Reader, asked: Asked) -> Report:
+def report(read: Reader, request: Asked) -> Report:
     """What a file supports.
 
     read: gives the file's rows with further texts of `--map` and of `--values`.
@@ -88,33 +88,37 @@ def report(read: Reader, asked: Asked) -> Report:
     """
     rows = read([], [])
     frame, contents = file_contents.of_columns(rows)
-    proposal = _as_asked(file_contents.proposed(rows, frame, contents), asked, rows)
+    proposal = _as_asked(file_contents.proposed(rows, frame, contents), request, rows)
     if proposal.verdicts or file_contents.is_of_pairs(rows.columns):
-        return _of_pairs(rows, contents, proposal, asked)
+        return _of_pairs(rows, contents, proposal, request)
     mapping = [f"{ours}={name}" for ours, name in proposal.mapping.items()]
-    if asked.human:
-        mapping.append(f"{RATING}={asked.human}")
+    if request.human:
+        mapping.append(f"{RATING}={request.human}")
     mapping += file_contents.raters_said(proposal)
-    used = {*proposal.scores, *proposal.raters, *proposal.criteria}
-    used |= {*proposal.mapping.values(), *rows.plan.sources.get(RATING, ())}
-    values = {column.values for column in contents if column.name in used}
+    columns_used = {*proposal.scores, *proposal.raters, *proposal.criteria}
+    columns_used |= {*proposal.mapping.values(), *rows.plan.sources.get(RATING, ())}
+    values = {column.values for column in contents if column.name in columns_used}
     said_values = sorted(values - {""})
     chosen = read(mapping, said_values)
-    made = Report(len(rows), _table(chosen, contents, proposal))
-    made = replace(made, mapping=mapping, values=said_values)
-    return _measured(made, chosen, proposal, asked)
+    so_far = Report(len(rows), _table(chosen, contents, proposal))
+    so_far = replace(so_far, mapping=mapping, values=said_values)
+    return _measured(so_far, chosen, proposal, request)
 
 
-def _as_asked(proposal: Proposal, asked: Asked, rows: Parts) -> Proposal:
+def _as_asked(proposal: Proposal, request: Asked, rows: Parts) -> Proposal:
     """The proposal, with what the user said before it."""
-    said = {*asked.scores, asked.human} - {""}
+    said = {*request.scores, request.human} - {""}
     for name in said:
         if "*" not in name and name not in rows.columns:
             raise InputError(rows.lacks(name))
-    scores = list(asked.scores) or [n for n in proposal.scores if n not in said]
-    raters = [name for name in proposal.raters if name not in said]
-    criteria = [name for name in proposal.criteria if name not in said]
-    if asked.human:
+    scores = list(request.scores) or [n for n in proposal.scores if n not in said]
+    raters = list(proposal.raters)
+    criteria = list(proposal.criteria)
+    for name in said:
+        for columns in (raters, criteria):
+            if name in columns:
+                columns.remove(name)
+    if request.human:
         raters, criteria = [], []
     mapping = {o: name for o, name in proposal.mapping.items() if name not in said}
     return replace(
@@ -125,7 +129,13 @@ def _as_asked(proposal: Proposal, asked: Asked, rows: Parts) -> Proposal:
 def _table(
     rows: Parts, contents: Sequence[Content], proposal: Proposal
 ) -> pd.DataFrame:
-    """What each column holds and what it is taken for; proposals end in "?"."""
+    """What each column holds and what it is taken for; proposals end in "?".
+
+    rows: read with the proposal.
+    contents: of each column.
+
+    Returns: `column, holds, taken for`, those that are taken for something first.
+    """
     uses = {}
     for ours, names in rows.plan.sources.items():
         for name in names:
@@ -157,32 +167,38 @@ def _mark(name: str, proposal: Proposal) -> str:
 # -- what can be done with rows that are rated or scored
 
 
-def _measured(made: Report, rows: Parts, proposal: Proposal, asked: Asked) -> Report:
-    """The report of rows of outputs: facts, what can be done, and the next command."""
+def _measured(
+    so_far: Report, rows: Parts, proposal: Proposal, request: Asked
+) -> Report:
+    """The report of rows of outputs: facts, what can be done, and the next command.
+
+    so_far: with the columns.
+    rows: read with the proposal.
+    """
     scores = [rows.ours(name) for name in proposal.scores]
     raters = [name for name in rows.theirs if name.startswith("rater_")]
     humans = [RATING] if RATING in rows.theirs else raters
     try:
-        data, notes = rated_rows.prepared(rows.whole(), scores, humans, asked.said)
+        data, notes = rated_rows.prepared(rows.whole(), scores, humans, request.said)
     except InputError as error:
         lacks = {str(error): "every statistic"}
-        return replace(made, lacks=lacks, command=trouble(error, asked.path))
+        return replace(so_far, lacks=lacks, command=trouble(error, request.path))
     ratings = _ratings(data, humans)
     counts = _Counts.of(data, ratings, scores)
-    made.facts.extend(_facts(data, ratings, counts, notes))
-    made.facts.extend(_guesses(made, proposal))
-    _say_what_can_be_done(made, counts, bool(scores), "output" in data.frame)
+    so_far.facts.extend(_facts(data, ratings, counts, notes))
+    so_far.facts.extend(_guesses(so_far, proposal))
+    _say_what_can_be_done(so_far, counts, bool(scores), "output" in data.frame)
     if proposal.criteria[1:]:
-        others = ", ".join(proposal.criteria[1:])
-        made.lacks[f"{others}: further criteria"] = "one call each, by --human"
-    made.tells.extend(_tells(data, ratings, scores, counts))
-    command = _next(rows, proposal, asked, counts, ratings)
-    return replace(made, command=command)
+        further = ", ".join(proposal.criteria[1:])
+        so_far.lacks[f"{further}: further criteria"] = "one call each, by --human"
+    so_far.tells.extend(_tells(data, ratings, scores, counts))
+    command = _next(rows, proposal, request, counts, ratings)
+    return replace(so_far, command=command)
 
 
-def _guesses(made: Report, proposal: Proposal) -> Iterator[str]:
+def _guesses(so_far: Report, proposal: Proposal) -> Iterator[str]:
     """Which proposals a person should look at twice, in one line."""
-    guessed = [name for name in proposal.why if name in set(made.columns["column"])]
+    guessed = [*proposal.why]
     if guessed:
         yield (
             f"a proposal, by what the cells hold (?): {', '.join(guessed)}; the command "
@@ -221,13 +237,12 @@ class _Counts:
         if scores:
             both = rated & ~np.isnan(data.numbers(scores[0]))
         frame = data.frame
-        names = {key: 0 for key in ("input_id", "system_id")}
+        names = {"input_id": 0, "system_id": 0}
         for key in names:
             if key in frame:
                 names[key] = int(frame[key].nunique())
         kinds = rated_columns.rater_kinds(list(map(str, frame)), "rater_")
-        raters = [name for of_kind in kinds.values() for name in of_kind]
-        raters = [name for name in raters if name != RATER]
+        raters = set().union(*kinds.values()) - {RATER}
         labels = len(np.unique(ratings[rated]))
         return cls(
             rows=len(frame),
@@ -243,9 +258,13 @@ class _Counts:
 def _facts(
     data: Rows, ratings: np.ndarray, counts: _Counts, notes: Sequence[str]
 ) -> Iterator[str]:
-    """What the rows have, a line each."""
-    inputs = f"{counts.inputs:,} inputs" if counts.inputs else "inputs not named"
-    systems = f"{counts.systems:,} systems" if counts.systems else "systems not named"
+    """What the rows have, a line each.
+
+    ratings: the mean rating of each row.
+    notes: what was done to make the rows what is measured.
+    """
+    inputs = f"{counts.inputs or 'unnamed'} inputs"
+    systems = f"{counts.systems or 'unnamed'} systems"
     raters = counted_noun(counts.raters, "single rater", "single raters")
     aspects = ""
     if "aspect" in data.frame:
@@ -261,10 +280,10 @@ def _facts(
 
 
 def _say_what_can_be_done(
-    made: Report, counts: _Counts, has_score: bool, has_output: bool
+    so_far: Report, counts: _Counts, has_score: bool, has_output: bool
 ) -> None:
     """Which command gives which statistic, and what is missing for the others."""
-    can, lacks = made.can, made.lacks
+    can, lacks = so_far.can, so_far.lacks
     enough = counts.both >= _LEAST
     if not counts.rated:
         lacks["ratings"] = "meta, card, estimate (nlgeval label makes a blind sheet)"
@@ -326,14 +345,18 @@ def least_told(n: int) -> float:
 def _tells(
     data: Rows, ratings: np.ndarray, scores: Sequence[str], counts: _Counts
 ) -> Iterator[str]:
-    """How many labels would tell what, a line each."""
+    """How many labels would tell what, a line each.
+
+    ratings: the mean rating of each row.
+    scores: columns with a judge's scores; only the first two are looked at.
+    """
     if counts.both < _LEAST or not scores:
         numbers = [n for n in _PLANS if n > counts.rated]
         if counts.rated >= _LEAST:
             numbers = [counts.rated, *numbers]
-        told = [f"{n} a tau of {least_told(n):.2f}" for n in numbers[:3]]
+        sentences = [f"{n} a tau of {least_told(n):.2f}" for n in numbers[:3]]
         yield (
-            f"rated rows tell a judge from chance: {', '.join(told)} "
+            f"rated rows tell a judge from chance: {', '.join(sentences)} "
             "(four times in five, rows independent)"
         )
         return
@@ -374,7 +397,10 @@ def _tells_from_chance(data: Rows, score: str) -> Iterator[str]:
 
 
 def _tells_means(data: Rows, score: str, ratings: np.ndarray) -> Iterator[str]:
-    """How many labels a system's mean needs."""
+    """How many labels a system's mean needs.
+
+    The interval that is asked for is a tenth of what the ratings span, from end to end.
+    """
     from judgecard import labelled_files
 
     width = (np.nanmax(ratings) - np.nanmin(ratings)) / _TENTH
@@ -401,20 +427,24 @@ def _tells_means(data: Rows, score: str, ratings: np.ndarray) -> Iterator[str]:
 def _next(
     rows: Parts,
     proposal: Proposal,
-    asked: Asked,
+    request: Asked,
     counts: _Counts,
     ratings: np.ndarray,
 ) -> list[str]:
-    """The next command, word by word."""
+    """The next command, word by word; none where a person must act first.
+
+    rows: read with the proposal.
+    ratings: the mean rating of each row.
+    """
     if proposal.scores and counts.both >= _LEAST:
-        words = ["nlgeval", "meta", asked.path]
+        words = ["nlgeval", "meta", request.path]
         for name in proposal.scores:
             words += ["--score", name]
         if counts.inputs and counts.systems >= LEAST_SYSTEMS:
             words += ["--level", "dataset", "--level", "system"]
         return words
     if counts.rated >= _LEAST and "output" in rows.theirs:
-        ends = asked.said.human_scale or (np.nanmin(ratings), np.nanmax(ratings))
+        ends = request.said.human_scale or (np.nanmin(ratings), np.nanmax(ratings))
         low, high = (f"{end:g}" for end in ends)
         if not ends[0] < ends[1]:
             return []
@@ -422,14 +452,22 @@ def _next(
         words += ["-s", f"prompt={_prompt(rows, low, high)}"]
         if (low, high) != ("1", "5"):
             words += ["-s", f"low={low}", "-s", f"high={high}"]
-        return [*words, "-i", asked.path, *SERVER]
+        return [*words, "-i", request.path, *SERVER]
     if "--from mqm" in " ".join(rows.remarks):
-        return ["nlgeval", "doctor", asked.path, "--from", "mqm"]
+        return ["nlgeval", "doctor", request.path, "--from", "mqm"]
     if "output" not in rows.theirs:
         return []
     if not counts.rated:
         number = min(_PLANS[1], counts.rows)
-        return ["nlgeval", "label", asked.path, "-o", "labels.csv", "--n", str(number)]
+        return [
+            "nlgeval",
+            "label",
+            request.path,
+            "-o",
+            "labels.csv",
+            "--n",
+            str(number),
+        ]
     return []
 
 
@@ -452,11 +490,11 @@ def _prompt(rows: Parts, low: str, high: str) -> str:
 
 
 def _of_pairs(
-    rows: Parts, contents: Sequence[Content], proposal: Proposal, asked: Asked
+    rows: Parts, contents: Sequence[Content], proposal: Proposal, request: Asked
 ) -> Report:
     """The report of rows that are pairs of outputs."""
     verdicts = list(proposal.verdicts)
-    people = asked.human
+    people = request.human
     if not people and len(verdicts) > len(proposal.scores):
         people = verdicts[0]
     elif not people and "preference" in rows.theirs:
@@ -470,33 +508,33 @@ def _of_pairs(
             "taken for": [uses.get(column.name, "") for column in contents],
         }
     )
-    made = Report(len(rows), table, [f"{len(rows):,} pairs of outputs"])
+    so_far = Report(len(rows), table, [f"{len(rows):,} pairs of outputs"])
     if not people:
-        made.lacks["what people prefer (1, 2, 0 or A, B, tie)"] = "meta --pairs"
+        so_far.lacks["what people prefer (1, 2, 0 or A, B, tie)"] = "meta --pairs"
     if not judges:
-        made.lacks["a judge's verdicts"] = "meta --pairs"
+        so_far.lacks["a judge's verdicts"] = "meta --pairs"
     texts = {"output_1", "output_2"} <= {*rows.theirs}
     command = []
     if people and judges:
-        made.can["meta --pairs"] = (
+        so_far.can["meta --pairs"] = (
             "accuracy, consistency of both orders where both are there, position bias"
         )
-        command = ["nlgeval", "meta", "--pairs", asked.path]
+        command = ["nlgeval", "meta", "--pairs", request.path]
         for name in judges:
             command += ["--score", name]
         command += ["--human", people]
     elif texts and people:
-        made.can["score -e preference"] = "verdicts of a judge that you ask"
+        so_far.can["score -e preference"] = "verdicts of a judge that you ask"
         prompt = "prompt=Which is better, A or B?  A: {output_1}  B: {output_2}"
         command = ["nlgeval", "score", "-e", "preference", "-s", prompt, "-i"]
-        command += [asked.path, "-o", "verdicts.csv", *SERVER]
-    return replace(made, command=command)
+        command += [request.path, "-o", "verdicts.csv", *SERVER]
+    return replace(so_far, command=command)
 
 
 def shown(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """The columns that a screen has room for, and the names of the others."""
-    others = ", ".join(table["column"].iloc[_SHOWN:])
-    return table.head(_SHOWN), others
+    further = ", ".join(table["column"].iloc[_SHOWN:])
+    return table.head(_SHOWN), further
 
 
 def trouble(error: InputError, path: str) -> list[str]:

@@ -238,8 +238,7 @@ def estimate(
     confidence: of the intervals, in (0, 1).
     input_groups: a label an input (its topic): groups are the units then, and it holds
     for other topics like these.
-    chances: by which each output was drawn to be rated, in (0, 1], of the scores'
-    shape; None where all are alike. What strata gain in precision is not counted.
+    chances: by which each output was drawn, in (0, 1], of the scores' shape.
     Raises: ValueError for bad arrays, names or groups that do not match, no rating at
     all, a label without a chance, and a confidence outside (0, 1).
     Source: Angelopoulos, Duchi and Zrnic 2023 (PPI++), equations 3 and 6; the same as

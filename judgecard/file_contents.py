@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from judgecard import rated_columns
 from judgecard.pair_judges import as_verdict
 from nlgeval_lib import datasets
 from nlgeval_lib.scoring.cells import as_number, is_missing
@@ -127,8 +128,10 @@ def content(name: str, values: Sequence[Any]) -> Content:
     >>> content("anna", ["1", "4", "", "5", "x4", *"12345" * 4]).words
     '23 numbers from 1 to 5 (5 different), 1 missing, 1 no number'
     """
-    present = [value for value in values if not is_missing(value)]
-    present = [value for value in present if str(value).strip()]
+    present = []
+    for value in values:
+        if not is_missing(value) and str(value).strip():
+            present.append(value)
     gaps = _gaps(len(values) - len(present))
     if not present:
         return Content(name, "empty", "nothing")
@@ -139,22 +142,27 @@ def content(name: str, values: Sequence[Any]) -> Content:
         return _of_numbers(name, np.array(numbers), gaps, slips)
     texts = [str(value).strip() for value in present]
     different = set(texts)
-    lengths = [len(text) for text in texts]
+    lengths = list(map(len, texts))
     is_short = len(different) <= _MOST_LABELS and max(lengths) <= _LABEL_LENGTH
-    stand_for = _stand_for(different) if is_short else ""
+    stand_for = ""
+    if is_short:
+        stand_for = _stand_for(different)
     if stand_for or (is_short and len(texts) >= _REPEATS * len(different)):
-        listed = ", ".join(sorted(different)[:4])
-        more = ", ..." if len(different) > 4 else ""
-        described = f"{len(different)} words: {listed}{more}{gaps}"
-        kind_of_label: Kind = "rating" if stand_for else "label"
+        listed = sorted(different)
+        if len(listed) > 4:
+            listed[4:] = ["..."]
+        described = f"{len(different)} words: {', '.join(listed)}{gaps}"
+        kind_of_label: Kind = "label"
+        if stand_for:
+            kind_of_label = "rating"
         return Content(name, kind_of_label, described, values=stand_for)
-    words = np.median([len(text.split()) for text in texts])
+    words = pd.Series(texts).str.split().str.len().median()
     kind: Kind = "name"
     if words >= _TEXT_WORDS or np.median(lengths) > _TEXT_LENGTH:
         kind = "text"
-    many = f"{len(different):,} different {kind}s"
+    counted = f"{len(different):,} different {kind}s"
     length = f"about {np.median(lengths):.0f} characters"
-    return Content(name, kind, f"{many}, {length}{gaps}")
+    return Content(name, kind, f"{counted}, {length}{gaps}")
 
 
 def _stand_for(words: set[str]) -> str:
@@ -168,18 +176,20 @@ def _stand_for(words: set[str]) -> str:
     by_small = {word.lower(): word for word in words}
     if len(by_small) < len(words):
         return ""
-    for zero, one in _TWO_WORDS:
-        if {*by_small} == {zero, one}:
-            return f"{by_small[zero]}=0,{by_small[one]}=1"
+    for lowest, highest in _TWO_WORDS:
+        if {*by_small} == {lowest, highest}:
+            return f"{by_small[lowest]}=0,{by_small[highest]}=1"
     for steps in _STEPS:
         if len(words) > 1 and {*by_small} <= {*steps}:
             numbered = enumerate(steps, start=1)
-            given = [f"{by_small[s]}={n}" for n, s in numbered if s in by_small]
-            return ",".join(given)
-    for form, rest in ((_SHARE, ""), (_LEADING, "*")):
+            numbered_words = [
+                f"{by_small[s]}={n}" for n, s in numbered if s in by_small
+            ]
+            return ",".join(numbered_words)
+    for form, ending in ((_SHARE, ""), (_LEADING, "*")):
         marks = {match[1] if (match := form.fullmatch(word)) else "" for word in words}
         if len(marks) == 1 and "" not in marks:
-            return f"N{marks.pop()}{rest}"
+            return f"N{marks.pop()}{ending}"
     return ""
 
 
@@ -243,10 +253,10 @@ def words_for(rows: Parts, needs: Collection[str]) -> tuple[list[str], list[str]
     needs: of "output" and "human", what is needed.
     Returns: none of either where the file has all that is needed, or rows of pairs.
     """
-    rated = [name for name in rows.theirs if name in (RATING, RATER)]
-    rated += [name for name in rows.theirs if name.startswith("rater_")]
-    lacking = {"output"} - {*rows.theirs} | ({"human"} if not rated else set())
-    if not lacking & {*needs} or is_of_pairs(rows.columns):
+    lacking = {*needs} - {*rows.theirs}
+    if rated_columns.ratings_in(rows.theirs):
+        lacking.discard("human")
+    if not lacking or is_of_pairs(rows.columns):
         return [], []
     frame, contents = of_columns(rows)
     proposal = proposed(rows, frame, contents)
@@ -254,8 +264,8 @@ def words_for(rows: Parts, needs: Collection[str]) -> tuple[list[str], list[str]
         proposal = replace(proposal, raters=(), criteria=())
     mapping = [f"{ours}={name}" for ours, name in proposal.mapping.items()]
     mapping += raters_said(proposal)
-    used = {*proposal.raters, *proposal.criteria, *proposal.mapping.values()}
-    values = {column.values for column in contents if column.name in used}
+    columns_used = {*proposal.raters, *proposal.criteria, *proposal.mapping.values()}
+    values = {column.values for column in contents if column.name in columns_used}
     return mapping, sorted(values - {""})
 
 
@@ -265,8 +275,10 @@ def raters_said(proposal: Proposal) -> list[str]:
         return [f"{RATING}={proposal.criteria[0]}"]
     if len(proposal.raters) == 1:
         return [f"{RATING}={proposal.raters[0]}"]
-    numbered = enumerate(proposal.raters, start=1)
-    return [f"rater_{number}={name}" for number, name in numbered]
+    mapping = []
+    for number, name in enumerate(proposal.raters, start=1):
+        mapping.append(f"rater_{number}={name}")
+    return mapping
 
 
 def is_of_pairs(columns: Sequence[str]) -> bool:
@@ -301,22 +313,23 @@ def proposed(rows: Parts, frame: pd.DataFrame, contents: Sequence[Content]) -> P
     contents: of each column.
     """
     by_name = {column.name: column for column in contents}
-    taken: set[str] = set()
+    names_used: set[str] = set()
     for ours, names in rows.plan.sources.items():
         if known(ours):
-            taken.update(names)
-    free = [name for name in rows.columns if name not in taken]
+            names_used.update(names)
+    free = [name for name in rows.columns if name not in names_used]
     if is_of_pairs(rows.columns) or _has_verdicts(rows, frame, by_name):
         return _of_pairs(rows, frame)
     why: dict[str, str] = {}
     mapping = _texts(rows, by_name, free, why)
     mapping |= _places(rows, frame, by_name, free, mapping, why)
-    numeric = [name for name in free if by_name[name].kind in ("rating", "number")]
-    numeric = [name for name in numeric if name not in mapping.values()]
     recorded = _with_status(rows)
     scores = list(recorded)
     raters: list[str] = []
-    for name in numeric:
+    for name in free:
+        is_numeric = by_name[name].kind in ("rating", "number")
+        if not is_numeric or name in mapping.values():
+            continue
         if name in recorded or is_fact(name) or name.endswith("seen_in_training"):
             continue
         if _COUNTED.fullmatch(name) or not by_name[name].varies:
@@ -356,12 +369,13 @@ def _known_aspects() -> set[str]:
 
 def _with_status(rows: Parts) -> list[str]:
     """The columns that `nlgeval score` wrote: recorded, or with a status beside."""
-    recorded = list(rows.earlier.get("scores", {}))
+    recorded = rows.earlier.get("scores", {})
+    present = []
     for name in rows.columns:
-        if score_columns(name)[1] in rows.columns and name != "status":
-            recorded.append(name)
-    present = [name for name in recorded if name in rows.columns]
-    return list(dict.fromkeys(present))
+        has_status = score_columns(name)[1] in rows.columns and name != "status"
+        if has_status or name in recorded:
+            present.append(name)
+    return present
 
 
 def _texts(
@@ -406,14 +420,14 @@ def _places(
         for place in inputs:
             if place == system or not _crossed(frame[place], frame[system]):
                 continue
-            found = {}
+            crossed_names = {}
             if "input_id" not in rows.theirs:
-                found["input_id"] = place
+                crossed_names["input_id"] = place
                 why.setdefault(place, f"each value once beside each of {system}")
             if "system_id" not in rows.theirs:
-                found["system_id"] = system
+                crossed_names["system_id"] = system
                 why[system] = f"each value once beside each of {place}"
-            return found
+            return crossed_names
     return {}
 
 
@@ -425,15 +439,18 @@ def _crossed(inputs: pd.Series, systems: pd.Series) -> bool:
 
 
 def _of_pairs(rows: Parts, frame: pd.DataFrame) -> Proposal:
-    """What the columns of verdicts on pairs may be: people's, and judges'."""
+    """What the columns of verdicts on pairs may be: people's, and judges'.
+
+    Of several that may be people's, one that is called human comes first.
+    """
     verdicts = []
     for name in rows.columns:
         if name in _PAIRED or _COUNTED.fullmatch(name):
             continue
         if are_verdicts(frame[name].tolist()):
             verdicts.append(name)
-    people = [name for name in verdicts if _OF_PEOPLE.search(name)]
+    people = list(filter(_OF_PEOPLE.search, verdicts))
     people.sort(key=lambda name: "human" not in name.lower())
-    others = [name for name in verdicts if name not in people[:1]]
+    further = [name for name in verdicts if name not in people[:1]]
     why = dict.fromkeys(verdicts, "verdicts on pairs")
-    return Proposal(scores=others, verdicts=[*people[:1], *others], why=why)
+    return Proposal(scores=further, verdicts=[*people[:1], *further], why=why)

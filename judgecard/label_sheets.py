@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from judgecard import rated_columns
 from nlgeval_lib.files import replacing
 from nlgeval_lib.scoring.cells import InputError, as_number, inert, is_missing
-from nlgeval_lib.scoring.columns import RATER, RATING, REFERENCES
+from nlgeval_lib.scoring.columns import RATING, REFERENCES
 from nlgeval_lib.scoring.rows import Parts, Rows, read
 
 ITEM = "item"
@@ -54,8 +55,7 @@ def sheet(rows: Rows, draw: Draw) -> pd.DataFrame:
     """
     if "output" not in rows.theirs:
         raise InputError(f"{rows.name} has no outputs to rate: --map output=COLUMN")
-    present = [not is_missing(text) for text in rows.frame["output"]]
-    population = np.flatnonzero(present)
+    population = np.flatnonzero(~rows.frame["output"].map(is_missing).astype(bool))
     strata = _strata(rows, draw.by)[population]
     chosen = []
     chances = []
@@ -67,8 +67,8 @@ def sheet(rows: Rows, draw: Draw) -> pd.DataFrame:
         chosen += order[:number].tolist()
         chances += [number / len(members)] * number
     items = _items(rows)
-    shown = [name for name in _SHOWN if name in rows.frame]
-    table = rows.frame[shown].iloc[chosen].map(_as_text).reset_index(drop=True)
+    texts = [name for name in _SHOWN if name in rows.frame]
+    table = rows.frame[texts].iloc[chosen].map(_as_text).reset_index(drop=True)
     table.insert(0, ITEM, [items[place] for place in chosen])
     table = table.assign(**{ANSWER: "", PROBABILITY: chances})
     # by its digest, so that a row's place says nothing of its stratum
@@ -76,7 +76,13 @@ def sheet(rows: Rows, draw: Draw) -> pd.DataFrame:
 
 
 def _strata(rows: Rows, by: str) -> np.ndarray:
-    """The stratum of each row, as a text."""
+    """The stratum of each row, as a text.
+
+    by: the user's name of a column; its values are strata, or where it has many
+        different numbers, its quarters. "" for one stratum.
+
+    Raises: InputError for an unknown column.
+    """
     if not by:
         return np.full(len(rows), "", dtype=object)
     ours = rows.ours(by)
@@ -101,12 +107,12 @@ def _allotted(strata: np.ndarray, n: int) -> dict[str, int]:
     """
     names, sizes = np.unique(strata.astype(str), return_counts=True)
     numbers = dict.fromkeys(map(str, names), 0)
-    left = min(n, int(sizes.sum()))
-    while left:
+    remaining = min(n, int(sizes.sum()))
+    while remaining:
         for name, size in zip(map(str, names), sizes, strict=True):
-            if left and numbers[name] < size:
+            if remaining and numbers[name] < size:
                 numbers[name] += 1
-                left -= 1
+                remaining -= 1
     return numbers
 
 
@@ -127,7 +133,9 @@ def _as_text(cell: Any) -> str:
     """A cell as a rater reads it."""
     if isinstance(cell, list | tuple):
         return "\n".join(map(str, cell))
-    return "" if is_missing(cell) else str(inert(str(cell)))
+    if is_missing(cell):
+        return ""
+    return str(inert(str(cell)))
 
 
 def written(path: str, drawn: pd.DataFrame) -> int:
@@ -139,16 +147,16 @@ def written(path: str, drawn: pd.DataFrame) -> int:
     if Path(path).exists():
         answers = _answers(path)
         earlier = dict(zip(answers[ITEM], answers[ANSWER], strict=True))
-        given = {item: text for item, text in earlier.items() if text}
-        unknown = given.keys() - set(drawn[ITEM])
+        rated_items = {item: text for item, text in earlier.items() if text}
+        unknown = rated_items.keys() - set(drawn[ITEM])
         if unknown:
             raise InputError(
                 f"{path} has {len(unknown)} answers of rows that are not drawn now: "
                 "give the file, --by and --seed of its draw and no smaller --n, or "
                 "another --output"
             )
-        kept = [given.get(item, "") for item in drawn[ITEM]]
-        drawn = drawn.assign(**{ANSWER: kept})
+        ratings = [rated_items.get(item, "") for item in drawn[ITEM]]
+        drawn = drawn.assign(**{ANSWER: ratings})
     with replacing(path, private=True) as partial:
         drawn.to_csv(partial, index=False, lineterminator="\n")
     return int((drawn[ANSWER] != "").sum())
@@ -160,15 +168,13 @@ def _answers(path: str) -> pd.DataFrame:
     Raises: InputError for what is no sheet.
     """
     table = read(path).frame
-    lacking = [name for name in (ITEM, ANSWER, PROBABILITY) if name not in table]
-    if lacking:
-        raise InputError(f"{path} is no sheet of nlgeval label: no {lacking[0]!r}")
+    for name in (ITEM, ANSWER, PROBABILITY):
+        if name not in table:
+            raise InputError(f"{path} is no sheet of nlgeval label: no {name!r}")
     if table[ITEM].duplicated().any():
         raise InputError(f"{path} has an item twice")
-    texts = []
-    for value in table[ANSWER]:
-        texts.append("" if is_missing(value) else str(value).strip())
-    chances = [as_number(value) for value in table[PROBABILITY]]
+    texts = table[ANSWER].map(_as_text).str.strip()
+    chances = table[PROBABILITY].map(as_number)
     return table[[ITEM]].assign(**{ANSWER: texts, PROBABILITY: chances})
 
 
@@ -179,13 +185,12 @@ def joined(rows: Parts, paths: Sequence[str]) -> Parts:
     Raises: InputError for rows that are rated already, a sheet of other rows, and
     sheets that were drawn apart.
     """
-    rated = [name for name in rows.theirs if name in (RATING, RATER)]
-    rated += [name for name in rows.theirs if name.startswith("rater_")]
+    rated = rated_columns.ratings_in(rows.theirs)
     if rated:
-        theirs = rows.theirs[rated[0]]
+        column = rows.theirs[rated[0]]
         raise InputError(
             f"{rows.name} has ratings already, and --sheet gives others: "
-            f"--without {theirs!r}"
+            f"--without {column!r}"
         )
     places = {item: place for place, item in enumerate(_items(rows))}
     columns: dict[str, list[Any]] = {}
@@ -216,22 +221,26 @@ def joined(rows: Parts, paths: Sequence[str]) -> Parts:
 def _with_columns(
     rows: Parts, answers: Mapping[str, list[Any]], chances: list[Any]
 ) -> Parts:
-    """The rows with columns of answers, and of the chances of the draw."""
+    """The rows with columns of answers, and of the chances of the draw.
+
+    answers: name of a column -> a cell a row, None where nobody answered.
+    chances: a row each, None for a row that was not drawn.
+    """
     added = {**answers, PROBABILITY: chances}
     read_before = rows.frames
 
-    def frames(wanted: list[str]) -> Iterator[pd.DataFrame]:
-        own = [name for name in wanted if name not in added]
+    def frames(names: list[str]) -> Iterator[pd.DataFrame]:
+        names_of_file = [name for name in names if name not in added]
         start = 0
         # a column of the file is read even where none is wanted: it has the length
-        for frame in read_before(own or [rows.columns[0]]):
+        for frame in read_before(names_of_file or [rows.columns[0]]):
             more = {}
             for name in added:
-                if name in wanted:
+                if name in names:
                     more[name] = added[name][start : start + len(frame)]
             start += len(frame)
             more_frame = pd.DataFrame(more, frame.index, dtype=object)
-            yield pd.concat([frame[own], more_frame], axis=1)[wanted]
+            yield pd.concat([frame[names_of_file], more_frame], axis=1)[names]
 
     sources: dict[str, Sequence[str]] = {**rows.plan.sources, RATING: [*answers]}
     if len(answers) > 1:
@@ -248,10 +257,10 @@ def unequal(rows: Rows) -> str:
     """That rows were drawn with different chances, in words; "" where they were not."""
     if PROBABILITY not in rows.frame:
         return ""
-    chances = [chance for chance in rows.frame[PROBABILITY] if not is_missing(chance)]
-    if not chances or max(chances) - min(chances) < 1e-9:
+    chances = rows.frame[PROBABILITY].dropna().astype(float)
+    if chances.empty or chances.max() - chances.min() < 1e-9:
         return ""
     return (
-        f"rows were drawn with chances from {min(chances):.3g} to {max(chances):.3g}: "
+        f"rows were drawn with chances from {chances.min():.3g} to {chances.max():.3g}: "
         "agreement is that of the rows as drawn; nlgeval estimate takes the chances"
     )

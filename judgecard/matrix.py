@@ -110,8 +110,8 @@ def pairs(cards: Mapping[str, Card]) -> pd.DataFrame:
     "worse" or "no difference found" by the corrected p, or why there is none.
     """
     rows = []
-    for (first, card), (second, other) in combinations(cards.items(), 2):
-        for row in compared(card, other).to_dict("records"):
+    for (first, card), (second, second_card) in combinations(cards.items(), 2):
+        for row in compared(card, second_card).to_dict("records"):
             row |= {"first": first, "second": second}
             rows.append(row)
     columns = [*_PLACE, "first", "second", "n", "gain", "low", "high", "p", "verdict"]
@@ -185,7 +185,11 @@ def _agreements(numbers: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _standings(group: pd.DataFrame, tests: pd.DataFrame) -> list[str]:
-    """Where each judge of one set and aspect stands to the best; the best first."""
+    """Where each judge of one set and aspect stands to the best.
+
+    group: rows of `table`, the best judge first.
+    tests: of `pairs`, of all sets.
+    """
     judges = list(group["judge"])
     place = group.iloc[0]
     of_place = tests[
@@ -202,8 +206,9 @@ def _standings(group: pd.DataFrame, tests: pd.DataFrame) -> list[str]:
         elif judge == judges[0]:
             standings.append(BEST)
         else:
-            is_worse = is_worse_than.get((judges[0], judge), False)
-            standings.append(WORSE if is_worse else NOT_TOLD)
+            standings.append(NOT_TOLD)
+            if is_worse_than.get((judges[0], judge), False):
+                standings[-1] = WORSE
     return standings
 
 
@@ -262,24 +267,30 @@ def write(cards: Mapping[str, Card], folder: str | Path) -> list[Path]:
     if picture:
         body += web.picture(picture, "agreement", 700)
     contents["matrix.html"] = web.page("Judges side by side", body, scripts=())
-    written = []
+    paths = []
     for name, content in contents.items():
         files.write_text(Path(folder, name), content)
-        written.append(Path(folder, name))
+        paths.append(Path(folder, name))
     if picture:
         with files.replacing(Path(folder, "matrix.png")) as draft:
             draft.write_bytes(picture)
-        written.append(Path(folder, "matrix.png"))
-    return written
+        paths.append(Path(folder, "matrix.png"))
+    return paths
 
 
 def _markdown(judged: pd.DataFrame, tests: pd.DataFrame, has_picture: bool) -> str:
-    """The page: what is best, the table, the figure, the tests."""
+    """The page: what is best, the table, the figure, the tests.
+
+    judged: of `table`.
+    tests: of `pairs`.
+    """
     paragraphs = ["# Judges side by side", *map(esc, best(judged))]
-    shown = judged.assign(front=np.where(judged["front"], "yes", ""))
-    paragraphs += ["## All numbers", _rounded(shown)]
-    cards = [folder_of(judge) for judge in dict.fromkeys(judged["judge"])]
-    links = [f"- [{name}]({name}/card.html)" for name in cards]
+    numbers = judged.assign(front=np.where(judged["front"], "yes", ""))
+    paragraphs += ["## All numbers", _rounded(numbers)]
+    links = []
+    for judge in judged["judge"].unique():
+        name = folder_of(judge)
+        links.append(f"- [{name}]({name}/card.html)")
     paragraphs += ["## The card of each judge", "\n".join(links)]
     if has_picture:
         paragraphs.append("![agreement](matrix.png)")
@@ -294,10 +305,11 @@ def _rounded(frame: pd.DataFrame) -> str:
     for record in frame.to_dict("records"):
         cells = {}
         for name, value in record.items():
-            is_missing = value is None or value != value
-            cells[name] = "–" if is_missing else value
-            if isinstance(value, float) and not is_missing:
-                cells[name] = f"{value:.0f}" if value == int(value) else f"{value:.3f}"
+            cells[name] = value
+            if value is None or value != value:
+                cells[name] = "–"
+            elif isinstance(value, float):
+                cells[name] = f"{value:.3f}".removesuffix(".000")
         rows.append(cells)
     return as_markdown(rows)
 

@@ -10,7 +10,7 @@ of what costs nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -124,6 +124,15 @@ def with_mean(data: rows.Parts, prefix: str) -> rows.Parts:
     sources = {**plan.sources, rows.RATING: raters}
     why = {**plan.why, rows.RATING: "said"}
     return replace(data, plan=replace(plan, sources=sources, why=why))
+
+
+def ratings_in(columns: Iterable[str]) -> list[str]:
+    """Which of our columns have ratings, or say whose they are."""
+    ratings = []
+    for name in columns:
+        if name in (rows.RATING, rows.RATER) or name.startswith("rater_"):
+            ratings.append(name)
+    return ratings
 
 
 def groups(

@@ -80,9 +80,9 @@ Matrix = Annotated[
 
 def said(options: Any) -> dict[str, Any]:
     """The options that are not as they are by default, and where the card lies."""
-    kept = {}
+    chosen = {}
     for field in get_type_hints(type(options)):
         value = getattr(options, field)
         if value and value != getattr(type(options), field, None):
-            kept[field] = value
-    return {**kept, "output": options.output}
+            chosen[field] = value
+    return {**chosen, "output": options.output}

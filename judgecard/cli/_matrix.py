@@ -42,6 +42,39 @@ def run(
     _say_plan(judges, budget, options)
     if options.dry_run:
         return
+    cards, has_failed = _asked(judges, budget, folder, options)
+    if not cards:
+        raise typer.Exit(SOME_MISSING)
+    paths = matrix.write(cards, folder)
+    table = matrix.table(cards, matrix.pairs(cards))
+    columns = [
+        "set",
+        "aspect",
+        "judge",
+        "agreement",
+        "low",
+        "high",
+        "standing",
+        "front",
+    ]
+    echo([table[columns], *matrix.best(table)])
+    typer.echo(f"written: {', '.join(path.name for path in paths)}")
+    typer.echo(f"open {folder / 'matrix.html'}")
+    if has_failed:
+        raise typer.Exit(SOME_MISSING)
+
+
+def _asked(
+    judges: Mapping[str, tuple[Asking, Any]], budget: Any, folder: Path, options: Any
+) -> tuple[dict[str, Any], bool]:
+    """Ask the judges one by one, as far as the budget goes.
+
+    Each card is written as soon as it is made.
+
+    Returns: the cards by name, and whether something failed or was left out.
+    """
+    from judgecard import matrix
+
     cards: dict[str, Any] = {}
     has_failed = False
     try:
@@ -63,25 +96,7 @@ def run(
     finally:
         if budget.spent:
             _keep(folder, budget.spent)
-    if not cards:
-        raise typer.Exit(SOME_MISSING)
-    paths = matrix.write(cards, folder)
-    table = matrix.table(cards, matrix.pairs(cards))
-    columns = [
-        "set",
-        "aspect",
-        "judge",
-        "agreement",
-        "low",
-        "high",
-        "standing",
-        "front",
-    ]
-    echo([table[columns], *matrix.best(table)])
-    typer.echo(f"written: {', '.join(path.name for path in paths)}")
-    typer.echo(f"open {folder / 'matrix.html'}")
-    if has_failed:
-        raise typer.Exit(SOME_MISSING)
+    return cards, has_failed
 
 
 def _judges(

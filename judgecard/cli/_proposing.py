@@ -48,26 +48,28 @@ def _answered(mapping: Sequence[str]) -> list[str]:
 
     Raises: Exit where the answer is no.
     """
-    taken = dict(text.split("=", 1) for text in mapping)
+    plan = list(mapping)
     while True:
         say("columns, by what they hold:")
-        for ours, theirs in taken.items():
-            say(f"  {theirs} is {ours}")
+        for text in plan:
+            ours, _, column = text.partition("=")
+            say(f"  {column} is {ours}")
         if not sys.stdin.isatty():
             say("  (--map OURS=COLUMN says another)")
-            return [f"{ours}={theirs}" for ours, theirs in taken.items()]
+            return plan
         answer = typer.prompt(
             "Is that so? Enter for yes, no, or OURS=COLUMN (nothing after = drops it)",
             default="",
             show_default=False,
             err=True,
         )
-        ours, sign, theirs = answer.strip().partition("=")
+        ours, sign, column = answer.strip().partition("=")
         if not sign and ours.lower() in ("", "y", "yes"):
-            return [f"{ours}={theirs}" for ours, theirs in taken.items()]
+            return plan
         if not sign:
             raise typer.Exit(2)
-        taken = {o: column for o, column in taken.items() if column != theirs}
-        taken.pop(ours, None)
-        if theirs:
-            taken[ours] = theirs
+        for text in list(plan):
+            if text.startswith(f"{ours}=") or text.endswith(f"={column}"):
+                plan.remove(text)
+        if column:
+            plan.append(f"{ours}={column}")

@@ -351,13 +351,14 @@ def _judge_of(options: Judging, data: Sequence[Any]) -> Asking:
 def rated_sets(options: AskedJudge) -> list[Any]:
     """The sets that a judge is to be asked about.
 
-    Raises: ValueError naming all that is lacking, of the judge as well; InputError.
+    Raises: ValueError naming all that the options lack; InputError; DataUnavailable.
     """
     from judgecard import asked
     from judgecard.judged import of_aspect, of_rows, with_human_scale
     from nlgeval_lib.scoring import named
     from nlgeval_lib.scoring.cells import InputError
 
+    scale_of(options.scale)
     _take_local_judge(options)
     for path in options.plugin or ():
         say(f"the code of {path} is run")

@@ -70,15 +70,15 @@ def doctor(options: Doctor) -> None:
         scale_of(options.human_scale, "--human-scale"),
         options.reverse or (),
     )
-    asked = doctor.Asked(options.file, options.score or (), options.human, said)
+    request = doctor.Asked(options.file, options.score or (), options.human, said)
 
     def read(mapping: Sequence[str], values: Sequence[str]) -> Parts:
         return _with(options, mapping, values).chosen(
-            options.file, format=options.input_format, named=asked.scores
+            options.file, format=options.input_format, named=request.scores
         )
 
     try:
-        report = doctor.report(read, asked)
+        report = doctor.report(read, request)
     except InputError as error:
         typer.echo(f"cannot be used as it is: {error}")
         if following := doctor.trouble(error, options.file):
@@ -99,10 +99,10 @@ def _show(report: Report, options: Doctor) -> None:
     """Print a report: one screen."""
     from judgecard import doctor
 
-    table, others = doctor.shown(report.columns)
+    table, further = doctor.shown(report.columns)
     echo([f"{options.file}: {report.rows:,} rows", table])
-    if others:
-        typer.echo(f"and the columns {others}"[:200])
+    if further:
+        typer.echo(f"and the columns {further}"[:200])
     for title, lines in (
         ("it has", report.facts),
         ("possible", [f"{what}: {words}" for what, words in report.can.items()]),
@@ -135,7 +135,10 @@ def said_of_reading(options: Reading, words: Sequence[str]) -> list[str]:
         value = getattr(options, name, "")
         if flag in words or not value or (name, value) == ("decimal", "."):
             continue
-        for text in [value] if isinstance(value, str) else value:
+        texts = value
+        if isinstance(value, str):
+            texts = [value]
+        for text in texts:
             flags += [flag, text]
     if options.no_quotes and "--no-quotes" not in words:
         flags.append("--no-quotes")
