@@ -32,8 +32,9 @@ def graded(judged: Judged) -> Numbers:
 
     judged: a set with a judge's scores.
 
-    Returns: what `card.json` has of the set: how much was scored (`coverage`),
-    `halo`, `aspects` by name, and the `worst` disagreements.
+    Returns: what `card.json` has of the set: how much was scored (`coverage`, of
+    judgments that were asked several times also by draw), `halo`, `aspects` by name,
+    and the `worst` disagreements.
     """
     frame = judged.frame
     coverage = {
@@ -45,6 +46,13 @@ def graded(judged: Judged) -> Numbers:
     for name, rows in frame.groupby("aspect", sort=False):
         aspects[str(name)] = Aspect(judged, str(name), rows)
     numbers_by_aspect = {name: _numbers(aspect) for name, aspect in aspects.items()}
+    draws = [aspect.draws() for aspect in aspects.values()]
+    repeated = [of_aspect for of_aspect in draws if len(of_aspect) > 1]
+    if repeated:
+        # a mean of draws has a value where one of them has
+        asked = sum(of_aspect.size for of_aspect in repeated)
+        read = sum(int((~np.isnan(of_aspect)).sum()) for of_aspect in repeated)
+        coverage["draws"] = {"value": read / asked, "n": asked}
     return {
         "kind": "graded",
         "title": judged.title,

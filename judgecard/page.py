@@ -157,6 +157,8 @@ def _identity(card: Numbers) -> str:
         for status, number in coverage["statuses"].items():
             counts.append(f"{number:,} {status}")
         facts[f"{name}: scored"] = f"{coverage['value']:.1%} ({', '.join(counts)})"
+        if draws := coverage.get("draws"):
+            facts[f"{name}: draws read"] = f"{draws['value']:.1%} of {draws['n']:,}"
         facts[f"{name}: sample"] = numbers["sample"]
         if numbers.get("cost"):
             facts[f"{name}: 1,000 judgments take"] = glance.cost(numbers["cost"])

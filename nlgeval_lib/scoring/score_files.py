@@ -53,9 +53,9 @@ def score_columns(column: str) -> tuple[str, str, str, str]:
 class ScoreFile:
     """A file of rows with their scores, made part by part, within a `with` block.
 
-    The scores of each part are kept in a folder beside the file until all are there. A
-    run of the same `key` that was stopped goes on from there; one without a key begins
-    anew. Added to the rows are value, status, reason; from the details, what is one
+    The scores of each part are kept in a folder beside the file until all are there, by
+    `key`. A run of the same key that was stopped goes on from there; one without a key
+    begins anew. Added to the rows are value, status, reason; from the details, what is one
     text or number; `details`, JSON of the others; and, where they were mapped or
     filled, which row it is.
 
@@ -81,8 +81,9 @@ class ScoreFile:
         self.column = column
         self.only_scores = only_scores
         self.resumes = bool(key)
-        self._mark = hashlib.sha256(key.encode()).hexdigest()
-        self._folder = self.path.with_name(f".{self.path.name[:100]}.parts")
+        self._all_parts = self.path.with_name(f".{self.path.name[:100]}.parts")
+        mark = hashlib.sha256(key.encode()).hexdigest()[:16]
+        self._folder = self._all_parts / mark
         # The kinds of each column without a detail, and of each detail.
         self._kinds = defaultdict[str, set[type]](set)
         self._details = defaultdict[str, set[type]](set)
@@ -167,9 +168,9 @@ class ScoreFile:
 
         A lock of the system holds as long as this process lives, and no longer.
         """
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._all_parts.mkdir(parents=True, exist_ok=True)
         # closed by __exit__
-        self._lock = open(self._folder / "lock", "wb")
+        self._lock = open(self._all_parts / "lock", "wb")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -177,12 +178,11 @@ class ScoreFile:
             raise InputError(
                 f"another run is writing {self.path}; wait for it, or name another file"
             ) from None
-        # Killed runs leave drafts, and parts, of which those of the same key serve.
-        note = self._folder / "key"
-        if not self.resumes or not note.exists() or note.read_text() != self._mark:
-            for part in self._folder.glob("*.json"):
-                part.unlink()
-            files.write_text(note, self._mark)
+        # Killed runs leave drafts, and parts: those of the same key serve here, those of
+        # other settings their own run.
+        if not self.resumes:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir(exist_ok=True)
         remove_drafts(self.path)
         return self
 
@@ -191,6 +191,8 @@ class ScoreFile:
         # A run that was stopped goes on from the parts that are stored.
         if kind is None or not self.resumes or not any(self._folder.glob("*.json")):
             shutil.rmtree(self._folder, ignore_errors=True)
+        if not any(path.is_dir() for path in self._all_parts.glob("*")):
+            shutil.rmtree(self._all_parts, ignore_errors=True)
         self._lock.close()
 
     def _own_columns(self, part: Rows, cells: Mapping[str, Any]) -> dict[str, Any]:

@@ -193,3 +193,45 @@ def test_a_card_of_scores_that_run_the_other_way(tmp_path, monkeypatch, capsys):
     assert got.code == 0 and "other way round" not in got.err
     written = pd.read_csv(tmp_path / "two" / "scores.csv")
     assert (written["value"] == written["human"]).all()
+
+
+def test_coverage_counts_draws_too():
+    """A mean of draws hides one that could not be read."""
+    frame = rated_frame(status="ok", reason="")
+    frame["value"] = frame["human"].astype(float)
+    draws = [(float(human), np.nan) for human in frame["human"]]
+    frame["details"] = [{"values": values} for values in draws]
+    [numbers] = (
+        cards.of_sets(
+            "a card", {}, [judged.Judged("own", "own", frame.assign(aspect="overall"))]
+        )
+        .numbers["sets"]
+        .values()
+    )
+    assert numbers["coverage"]["value"] == 1
+    assert numbers["coverage"]["draws"] == {"value": 0.5, "n": 24}
+
+
+def test_a_card_of_a_score_that_is_called_human(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "scores.csv"
+    frame = rated_frame(people=[5, *[2, 3, 4] * 3, 1, 5])
+    frame.to_csv(path, index=False)
+    words = ["card", "--scores", path, "--score", "human", "--map", "human=people"]
+    got = call(monkeypatch, capsys, *words, "-o", tmp_path / "card")
+    assert got.code == 0, got.err
+    written = pd.read_csv(tmp_path / "card" / "scores.csv")
+    assert written["human"].tolist() == frame["people"].tolist()
+    assert written["value"].tolist() == frame["human"].tolist()
+
+
+def test_an_ordered_category_is_numbers_in_its_order(tmp_path):
+    frame = rated_frame(value=range(12))
+    words = ["bad", "poor", "fair", "good", "great"]
+    named = [words[human - 1] for human in frame["human"]]
+    path = tmp_path / "likert.parquet"
+    frame.assign(human=pd.Categorical(named, words, ordered=True)).to_parquet(path)
+    rows = chosen_rows(str(path))
+    assert "human has an order: bad < poor" in rows.told()
+    assert rows.whole().numbers("human").tolist() == frame["human"].tolist()
+    said = chosen_rows(str(path), values=["bad=5,poor=4,fair=3,good=2,great=1"])
+    assert said.whole().numbers("human").tolist() == (6 - frame["human"]).tolist()

@@ -165,7 +165,7 @@ def test_a_stopped_run_goes_on_with_the_next_part(own, tmp_path):
 def test_a_stored_part_that_cannot_be_read_is_made_again(own, tmp_path, text):
     (tmp_path / "stop").touch()
     assert own().code == 130
-    (stored,) = tmp_path.glob(".*.parts/0.json")
+    (stored,) = tmp_path.glob(".*.parts/*/0.json")
     stored.write_text(text)
     (tmp_path / "stop").unlink()
     assert own().code == 0
@@ -266,5 +266,11 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one(nl, judge, tmp_path, 
         (tmp_path / name).touch()
     call = ("score", "-e", "llmscore", "-i", "in.jsonl", *asks(judge(said)), *outputs)
     assert nl(*call).code == 0
-    assert sorted(path.name for path in tmp_path.glob(".*")) == sorted(others)
+    kept = [".s.csv.parts"] if key else []  # of other settings, which may go on
+    found = sorted(path.name for path in tmp_path.glob(".*"))
+    assert found == sorted([*others, *kept])
+    if key:
+        with score_files.ScoreFile(str(tmp_path / "s.csv"), key=key) as again:
+            assert len(list(again._folder.glob("*.json"))) == 2
+    assert not (tmp_path / ".s.csv.parts").exists()
     assert not pd.read_csv(tmp_path / "s.csv")["value"].eq(9).any()
