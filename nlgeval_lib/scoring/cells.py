@@ -331,7 +331,9 @@ def _path_of_number(value: Any) -> str:
         except (ValueError, RecursionError):
             return ""
     names = value.items() if isinstance(value, dict) else enumerate(value)
-    for name, inner in names:
+    several = isinstance(value, list) and len(value) > 1
+    for key, inner in names:
+        name = "*" if several else key
         if isinstance(inner, int | float) and not isinstance(inner, bool):
             return str(name)
         if isinstance(inner, list | dict) and (path := _path_of_number(inner)):

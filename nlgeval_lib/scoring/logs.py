@@ -59,9 +59,7 @@ def at(value: Any, path: str) -> Any:
     'a'
     """
     for step in path.split("."):
-        if isinstance(value, str) and value[:1] in ("[", "{"):
-            with contextlib.suppress(ValueError, RecursionError):
-                value = json.loads(value)
+        value = opened(value)
         if isinstance(value, Mapping):
             value = value.get(step)
         elif isinstance(value, Sequence) and step.removeprefix("-").isdigit():
@@ -69,6 +67,14 @@ def at(value: Any, path: str) -> Any:
             value = value[place] if -len(value) <= place < len(value) else None
         else:
             return None
+    return value
+
+
+def opened(value: Any) -> Any:
+    """A value; of a text that is a JSON list or object what it stands for."""
+    if isinstance(value, str) and value[:1] in ("[", "{"):
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(value)
     return value
 
 

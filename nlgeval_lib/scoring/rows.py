@@ -450,7 +450,8 @@ def _with_paths(rows: Parts, mapping: Iterable[str]) -> Parts:
     for _, path in pairs(mapping, "map", "ours=theirs"):
         root, dot, inner = path.partition(".")
         if dot and path not in rows.columns and root in rows.columns:
-            paths[path] = (root, inner)
+            for whole in _members(rows, root, inner) if "*" in inner else [inner]:
+                paths[f"{root}.{whole}"] = (root, whole)
     if not paths:
         return rows
     read = rows.frames
@@ -468,6 +469,21 @@ def _with_paths(rows: Parts, mapping: Iterable[str]) -> Parts:
         if not any(part[path].notna().any() for part in frames([path])):
             raise InputError(f"map: {rows.name} has nothing at {path!r} in any row")
     return replace(rows, columns=[*rows.columns, *paths], frames=frames)
+
+
+def _members(rows: Parts, root: str, path: str) -> list[str]:
+    """The paths that one with a star stands for, such as `0.value` and `1.value`: one
+    for each member of the list or object there, in any row.
+    """
+    before, _, after = path.partition("*")
+    names: dict[str, None] = {}
+    for frame in rows.frames([root]):
+        for cell in frame[root]:
+            inside = logs.opened(logs.at(cell, before[:-1]) if before else cell)
+            if isinstance(inside, list):
+                inside = map(str, range(len(inside)))
+            names |= dict.fromkeys(inside if isinstance(inside, Iterable) else ())
+    return [f"{before}{name}{after}" for name in names]
 
 
 def _fitting(rows: Parts) -> Parts:
