@@ -233,6 +233,20 @@ class _Question(Metric):
         """What the model is asked about an item."""
         return item[0]
 
+    def remark(self, items: Sequence[Item]) -> str:
+        """Whether a question of the row is longer than the model is asked."""
+        for question in map(self.question, items):
+            # a token has a letter at least
+            is_short = len(str(question)) < self.max_tokens
+            if is_short or not encoders.is_here(self.model):
+                continue
+            tokenizer, _ = self._loaded
+            if len(tokenizer(question, verbose=False).input_ids) > self.max_tokens:
+                return (
+                    f"a question is cut at {self.max_tokens} tokens (-s max_tokens=N)"
+                )
+        return ""
+
     def probability(self, logits: Any, tokenizer: Any) -> Any:
         """The values of a batch, from the logits `[question, token]`."""
         raise NotImplementedError(f"{type(self).__name__} has no probability()")

@@ -33,6 +33,7 @@ from nlgeval_lib.scoring.rows import IDS, RATING, REFERENCES, TEXTS, Rows
 from nlgeval_lib.scoring.table_files import format_of
 
 _SCORED = ("value", "status", "reason")  # what every score has
+_PLAIN: tuple[type, ...] = (str, bool, int, float)  # a bool is an int, too
 _NOTHING: tuple[Any, ...] = (None, "", [], {})  # values of details that say nothing
 
 
@@ -377,22 +378,15 @@ def kinds(values: Iterable[Any]) -> set[type]:
     """
     types: set[type] = set()
     for value in values:
-        kind: type = object
-        for plain_type in (str, bool, int, float):  # bool is an int, too
-            if isinstance(value, plain_type):
-                kind = plain_type
-                break
-        if isinstance(value, list | tuple) and all(map(_is_text, value)):
-            kind = list
-        if kind is int and abs(value) >= 1 << 63:
-            kind = object
-        if value is not None:
-            types.add(kind)
+        if value is None:
+            continue
+        kinds_of_value = (kind for kind in _PLAIN if isinstance(value, kind))
+        kind = next(kinds_of_value, object)
+        if isinstance(value, list | tuple):
+            kind = list if all(isinstance(text, str) for text in value) else object
+        is_large = kind is int and abs(value) >= 1 << 63
+        types.add(object if is_large else kind)
     return types
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
 
 
 def _arrow_type(types: set[type]) -> Any:

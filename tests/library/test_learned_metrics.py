@@ -208,7 +208,12 @@ def test_unieval_by_sentence(t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unieval_says_what_it_needs(t5: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = pd.DataFrame({"output": ["a " * 50, "a"], "source": ["one", "one"]})
     metric = UniEval("dialogue", "naturalness", model=t5, max_tokens=30)
-    assert metric.score(frame)["status"].tolist() == ["ok", "ok"]
+    scored = metric.score(frame)
+    assert scored["status"].tolist() == ["ok", "ok"]
+    assert scored["reason"].str.contains("is cut at 30 tokens").tolist() == [
+        True,
+        False,
+    ]
     import nltk
 
     monkeypatch.setattr(nltk.data, "path", [])
