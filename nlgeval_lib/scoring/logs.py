@@ -159,7 +159,7 @@ def _by_user(responses: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
     a question, or a list of users' records. One without a user where nobody answered.
     """
     answers: dict[Any, dict[str, Any]] = {}
-    if isinstance(responses, Mapping):
+    if isinstance(responses, dict):
         for question, records in responses.items():
             for number, record in enumerate(records or ()):
                 user = record.get("user_id") or number
