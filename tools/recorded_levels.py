@@ -286,6 +286,44 @@ def _held(
     }
 
 
+def page_lines() -> list[str]:
+    """The table of `docs/statistics.md`: a line a level, coefficient and way to draw
+    systems, with medians over the judges of sets that rules were tuned on, and of those
+    that were left out; the worst of them in brackets.
+    """
+    table = pd.read_csv(files.data() / "simulated" / TABLE)
+    missed = 1 - table["coverage now"]
+    silent = missed * (1 - table["told now"].fillna(0.0))
+    table["held or told"] = 1 - silent
+    table["silent"] = table["rejected"] * (1 - table["told of rejected"].fillna(0.0))
+    lines = []
+    for names, group in table.groupby(
+        ["level", "coef", "systems", "drawn"], sort=False
+    ):
+        level, coef, systems, how = names
+        width = group["width now"].median()
+        cells = [level, coef, f"{systems}, {how}"]
+        cells.append(f"{group['interval now'].iloc[0]} ({width:.2f})")
+        cells.append(_median_and_worst(group["coverage before"], min))
+        for _, part in sorted(group.groupby("tuned"), reverse=True):
+            for column, worst in _SHOWN.items():
+                cells.append(_median_and_worst(part[column], worst))
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+# columns that the page shows of either kind of set, and which of them is the worst
+_SHOWN = {"coverage now": min, "held or told": min, "rejected": max, "silent": max}
+
+
+def _median_and_worst(values: Any, worst: Any) -> str:
+    """Two rates: ".95 (.80)"."""
+    rates = [
+        f"{rate:.2f}".lstrip("0") or "0" for rate in (values.median(), worst(values))
+    ]
+    return f"{rates[0]} ({rates[1]})"
+
+
 def main() -> None:
     """Measure the cells that are not there yet."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])

@@ -129,26 +129,20 @@ def _families(
 
 
 def _adjusted(p: Floats, method: str) -> Floats:
-    """The p-values of one family, corrected; statsmodels, which does the same, is not
-    in a plain installation, and would take seconds to load.
-    """
-    order = np.argsort(p)
-    ranks = np.arange(1, len(p) + 1)
-    ordered = p[order]
+    """The p-values of one family, corrected."""
     if method in ("bh", "by"):
-        share = ranks / len(p)
-        if method == "by":
-            # The sum of 1 / rank is the price of any dependence.
-            share = share / (1 / ranks).sum()
-        # Each is at most the next higher one.
-        ordered = np.minimum.accumulate((ordered / share)[::-1])[::-1]
-    elif method == "bonferroni":
-        ordered = ordered * len(p)
-    elif method == "holm":
-        # The lowest of m counts m tests, the next m - 1; none is below the one before.
-        ordered = np.maximum.accumulate(ordered * ranks[::-1])
+        from scipy import stats
+
+        return stats.false_discovery_control(p, method=method)
+    if method == "bonferroni":
+        return np.minimum(p * len(p), 1)
+    if method == "none":
+        return p
+    # Holm: the lowest of m counts m tests, the next m - 1; none is below the one before.
+    order = np.argsort(p)
     out = np.empty(len(p))
-    out[order] = np.minimum(ordered, 1)
+    left = np.arange(len(p), 0, -1)
+    out[order] = np.minimum(np.maximum.accumulate(p[order] * left), 1)
     return out
 
 
