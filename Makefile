@@ -162,8 +162,9 @@ bench: $(READY)  ## measure speed side by side, write results/bench.json
 light:  ## what `pip install .` alone takes and gives: seconds, megabytes, a score outside the checkout
 	@tools/light.sh
 
-levels: $(READY)  ## level, coverage and power of tests and intervals in simulated worlds: the long run (20 minutes, resumable)
+levels: $(READY)  ## level, coverage and power of tests and intervals in simulated worlds and with recorded judges: the long run (40 minutes, resumable)
 	@OMP_NUM_THREADS=1 $(PY) -m tools.levels $(ARGS)
+	@OMP_NUM_THREADS=1 $(PY) -m tools.recorded_levels
 
 faults: $(READY)  ## planted faults that cards have to name, in draws of public sets: the long run (half an hour)
 	@OMP_NUM_THREADS=1 $(PY) -m tools.fault_table $(ARGS)

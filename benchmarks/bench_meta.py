@@ -96,7 +96,7 @@ def data(
 
     kind: continuous, all values distinct; mixed, distinct scores and ratings in thirds
         from 1 to 5, as a metric against the mean of three raters; ordinal, scores from
-        1 to 5 too, as an LLM judge gives.
+        1 to 5 too, as an LLM judge gives; hundredths, both rounded to two decimals.
     seed: the same seed gives the same data.
     """
     rng = np.random.default_rng(seed)
@@ -112,8 +112,10 @@ def data(
         first = np.clip(np.round(first + 3), 1, 5)
         second = np.clip(np.round(second + 3), 1, 5)
     # a little noise makes all ratings distinct
-    if kind == "continuous":
+    if kind in ("continuous", "hundredths"):
         ratings = ratings + 0.01 * rng.normal(size=shape)
+    if kind == "hundredths":
+        return np.round(first, 2), np.round(second, 2), np.round(ratings, 2)
     return first, second, ratings
 
 
@@ -495,7 +497,7 @@ def _long_lists() -> Figures:
     """
     by_scipy = BY_SCIPY | {"kendall-c": partial(stats.kendalltau, variant="c")}
     results: Figures = {}
-    for kind in KINDS:
+    for kind in (*KINDS, "hundredths"):
         scores, _, ratings = data(kind, 1, LONG)
         scores = scores.ravel()
         ratings = ratings.ravel()

@@ -133,20 +133,33 @@ def as_good(
     def coefficient(scores: Scores) -> float:
         return statistics.correlate(scores, ratings, coef, level).value
 
+    rng = np.random.default_rng(0)
     second, better = (_standard(side) for side in (second, ratings))
     wanted = coefficient(first)
     is_worse = coefficient(second) < wanted
-    noise = np.random.default_rng(0).normal(size=second.shape)
-    other = better if is_worse else noise
+    other = better if is_worse else rng.normal(size=second.shape)
+    at_chance = rng.random(second.shape)
     low, high = 0.0, 1.0
     for _ in range(25):
         share = (low + high) / 2
-        still_worse = coefficient((1 - share) * second + share * other) < wanted
-        if still_worse == is_worse:
+        mixed = _mixed(second, other, share, at_chance, coef)
+        if (coefficient(mixed) < wanted) == is_worse:
             low = share
         else:
             high = share
-    return (1 - low) * second + low * other
+    # Few systems have few values of a rank coefficient: the first one reached is it.
+    return _mixed(second, other, high if is_worse else low, at_chance, coef)
+
+
+def _mixed(
+    side: Scores, other: Scores, share: float, at_chance: Scores, coef: str
+) -> Scores:
+    """A share of the other in each score; for ranks, of the outputs: any part of the
+    other would part all ties at once.
+    """
+    if coef == "pearson":
+        return (1 - share) * side + share * other
+    return np.where(at_chance < share, other + 0 * side, side)
 
 
 def _standard(side: Scores) -> Scores:

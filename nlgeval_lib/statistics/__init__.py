@@ -11,7 +11,7 @@ Where to look, by what is asked:
   for judges of pairs.
 - How sure is that? `intervals`, over `jackknife` and `draws`; `classical` has formulas,
   `influence` and `questions` say what depends on a few systems, `groups` are families
-  and topics.
+  and topics, `cautions` speak of near-copies and skewed ratings.
 - Do raters agree? `agreement`, `kappas`, `intraclass`, `raters`, `replacement`,
   `variance`.
 - What follows for the systems? `rates`, `ranks`; estimates are in `judgecard`.
