@@ -248,7 +248,7 @@ def _sides(world: World) -> tuple[Scores, Scores, Scores]:
 
 
 def measure(cell: Cell) -> dict[str, Any]:
-    """Coverage, width, share of misses that are told, and how often the test rejects a
+    """Coverage, width, share of misses that are named, and how often the test rejects a
     true null at .05.
     """
     world, level, coef, systems, how, worlds = cell
@@ -287,7 +287,7 @@ def measure(cell: Cell) -> dict[str, Any]:
 def _held(
     made: list[Any], truth: float, how: str, name: str, unsaid: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """The columns of one interval over all worlds; where there is none, it is told."""
+    """The columns of one interval over all worlds; where there is none, it says so."""
     misses = [one for one in made if not one.low <= truth <= one.high]
     told = [is_told(one, how, unsaid) for one in misses]
     return {

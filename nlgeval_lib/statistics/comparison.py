@@ -359,15 +359,15 @@ class _Judges:
         the jackknife over systems finds it, too.
 
         Judges that are equally good and see different things are not exchangeable:
-        docs/statistics.md has how often they are told apart.
+        docs/statistics.md has how often they are found to differ.
         """
         spread = jackknife.spread(self.pair, "systems")
         p, _ = jackknife.p_value(self.pair.value, spread, alternative)
         if p <= 0.05:
             return ""
         return (
-            "told apart by exchanging systems, which equally good judges that see "
-            f"different things often are; not by 'jack-systems' (p {p:.2g})"
+            "found by exchanging systems, as it often is of equally good judges that "
+            f"see different things; not by 'jack-systems' (p {p:.2g})"
         )
 
     def _exchanged(self, masks: Iterator[Draws]) -> tuple[float, Floats]:
