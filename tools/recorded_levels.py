@@ -270,18 +270,26 @@ def measure(cell: Cell) -> dict[str, Any]:
         for units, tests in found.items():
             sides_drawn = scores, rivals, human
             tests.append(statistics.compare(*sides_drawn, coef, level, units))
-    row = cell.key() | {"inputs": scores.shape[1], "truth": truth}
+    number = min(INPUTS, first.shape[1])
+    row = cell.key() | {"inputs": number, "truth": truth}
     before = intervals.get("fisher", intervals["auto"])
     row |= _held(before, truth, how, "before", CAUTIONS)
     row |= _held(intervals["auto"], truth, how, "now")
-    rejected = [one for one in found["auto"] if one.p <= 0.05]
+    return row | _rejecting(found, how)
+
+
+def _rejecting(found: dict[str, list[Any]], how: str) -> dict[str, Any]:
+    """The columns of the tests over all worlds, by the name of the test."""
+    tests = found["auto"]
+    rejected = [one for one in tests if one.p <= 0.05]
     told = [is_told(one, how) for one in rejected]
-    row["test"] = found["auto"][0].test.partition("|")[0].partition("/")[0]
-    row["rejected"] = len(rejected) / worlds
-    row["told of rejected"] = np.mean(told) if rejected else np.nan
-    by_jackknife = found.get("jack-systems", found["auto"])
-    row["rejected by jackknife"] = np.mean([one.p <= 0.05 for one in by_jackknife])
-    return row
+    by_jackknife = found.get("jack-systems", tests)
+    return {
+        "test": tests[0].test.partition("|")[0].partition("/")[0],
+        "rejected": len(rejected) / len(tests),
+        "told of rejected": np.mean(told) if rejected else np.nan,
+        "rejected by jackknife": np.mean([one.p <= 0.05 for one in by_jackknife]),
+    }
 
 
 def _held(

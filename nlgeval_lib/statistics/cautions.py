@@ -73,7 +73,9 @@ def of_test(
     said = ""
     for scores in judges:
         said = said or near_copies((scores, ratings), statistic, names)
-    return together(said, skewed(ratings) if level != "input" else "")
+    if level == "input":
+        return said
+    return together(said, skewed(ratings))
 
 
 def _is_about_systems(name: str, level: str) -> bool:
@@ -161,7 +163,9 @@ def skewed(ratings: Floats) -> str:
     skewness = float((above**3).mean() / variance**1.5)
     if abs(skewness) < SKEWED:
         return ""
-    side = "below" if skewness < 0 else "above"
+    side = "above"
+    if skewness < 0:
+        side = "below"
     return (
         f"skewed ratings ({skewness:.1f}): too narrow if there are systems far {side} "
         "these (.80 to .90 held the truth), 'careful-both' is safer"
