@@ -47,12 +47,12 @@ def of_interval(
     """
     if not _is_about_systems(ends.name, level) or np.isnan(ends.low):
         return ""
-    said = [near_copies(sides, statistic, names)]
+    cautions = [near_copies(sides, statistic, names)]
     if level != "input":
-        said.append(skewed(sides[1]))
+        cautions.append(skewed(sides[1]))
     if level == "system" and coef == "pearson":
-        said.append(nearly_perfect(value, statistic))
-    return together(*said)
+        cautions.append(nearly_perfect(value, statistic))
+    return together(*cautions)
 
 
 def of_test(
@@ -70,12 +70,12 @@ def of_test(
     """
     if not _is_about_systems(name, level):
         return ""
-    said = ""
+    cautions = ""
     for scores in judges:
-        said = said or near_copies((scores, ratings), statistic, names)
+        cautions = cautions or near_copies((scores, ratings), statistic, names)
     if level == "input":
-        return said
-    return together(said, skewed(ratings))
+        return cautions
+    return together(cautions, skewed(ratings))
 
 
 def _is_about_systems(name: str, level: str) -> bool:
@@ -144,9 +144,9 @@ def _residual_correlations(side: Floats) -> Floats:
     squares = (left**2) @ weight.T
     spread = np.sqrt(squares * squares.T)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = (left @ left.T) / spread
+        correlations = (left @ left.T) / spread
         least = np.maximum(COPIED, ERRORS / np.sqrt(common))
-    return np.where((spread > 0) & (found > least), found, 0.0)
+    return np.where((spread > 0) & (correlations > least), correlations, 0.0)
 
 
 def skewed(ratings: Floats) -> str:
