@@ -141,12 +141,12 @@ def differences(
 def _of_sets(first: Mapping[str, str], second: Mapping[str, str]) -> list[Difference]:
     """The sets of two cards that differ, as one difference; none where none does."""
     names = dict.fromkeys([*first, *second])
-    others = [name for name in names if first.get(name) != second.get(name)]
-    if not others:
+    differing = [name for name in names if first.get(name) != second.get(name)]
+    if not differing:
         return []
     sides = []
     for hashes in (first, second):
-        words = [f"{name} {hashes.get(name, 'not there')}" for name in others]
+        words = [f"{name} {hashes.get(name, 'not there')}" for name in differing]
         sides.append(", ".join(words))
     return [Difference("data", *sides)]
 
@@ -170,18 +170,20 @@ def check_same(
                 f"--allow {name}{meant(name, FIELDS)} the fields are {', '.join(FIELDS)}"
             )
     differing, unknown = differences(before, after)
-    refused = [found for found in differing if found.field not in allowed]
+    refused = [
+        difference for difference in differing if difference.field not in allowed
+    ]
     untold = [name for name in _NEEDED if name in unknown and name not in allowed]
     if refused or untold:
-        reasons = [str(found) for found in refused]
+        reasons = [str(difference) for difference in refused]
         reasons += [f"{name} is not known of both cards" for name in untold]
-        fields = [found.field for found in refused] + untold
+        fields = [difference.field for difference in refused] + untold
         ways = " ".join(f"--allow {name}" for name in dict.fromkeys(fields))
         raise InputError(
             "this is not the judge or the data that set the bar: "
             f"{'; '.join(reasons)}. Where that is meant: {ways}"
         )
-    notes = [f"allowed to differ: {found}" for found in differing]
+    notes = [f"allowed to differ: {difference}" for difference in differing]
     if unknown:
         notes.append(f"not known of both cards, and not compared: {', '.join(unknown)}")
     return notes

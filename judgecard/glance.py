@@ -48,15 +48,15 @@ def _closely(numbers: Numbers) -> str:
             f"It chooses as people do on {cell(numbers['accuracy'])} of the pairs; "
             "a coin reaches 0.500."
         )
-    found = []
+    by_value = []
     for aspect, measured in numbers["aspects"].items():
         kendall = at(measured, "dataset.kendall") or {}
         if kendall.get("value") is not None:
-            found.append((kendall["value"], aspect, cell(kendall)))
-    if not found:
+            by_value.append((kendall["value"], aspect, cell(kendall)))
+    if not by_value:
         return "How closely it follows people has no number: see where it fails."
-    worst = min(found)
-    best = max(found)
+    worst = min(by_value)
+    best = max(by_value)
     words = f"Its scores follow people's ratings with tau-b {best[2]} in {best[1]}"
     if worst[1] != best[1]:
         words += f", and at the least {worst[2]} in {worst[1]}"
@@ -66,28 +66,30 @@ def _closely(numbers: Numbers) -> str:
 def _beside(numbers: Numbers) -> str:
     """How the judge stands to other judges, else to a rater, else to output length."""
     if numbers["kind"] == "pairs":
-        others = numbers.get("beside", [])
-        if len(others) < 2:
+        judges = numbers.get("beside", [])
+        if len(judges) < 2:
             return f"Who takes the longer option reaches {cell(numbers.get('longer'))}."
-        names = [row["name"] for row in others]
+        names = [row["name"] for row in judges]
         place = names.index(_THIS) + 1
         return f"Among {len(names)} judges of these pairs it has place {place}."
     by_kind: dict[str, list[str]] = {"judges": [], "rater": [], "length": []}
     raters = "rater"
     for aspect, measured in numbers["aspects"].items():
-        others = measured["beside"]
-        if isinstance(others, list) and len(others) > 1:
-            [own] = [row for row in others if row["name"] == _THIS]
-            last = own.get("rank_worst", own["rank"])
+        judges = measured["beside"]
+        if isinstance(judges, list) and len(judges) > 1:
+            [this] = [row for row in judges if row["name"] == _THIS]
+            last = this.get("rank_worst", this["rank"])
             span = (
-                f"{own['rank']}" if last == own["rank"] else f"{own['rank']} to {last}"
+                f"{this['rank']}"
+                if last == this["rank"]
+                else f"{this['rank']} to {last}"
             )
-            by_kind["judges"].append(f"{span} of {len(others)} in {aspect}")
+            by_kind["judges"].append(f"{span} of {len(judges)} in {aspect}")
         rater = at(measured, "raters.dataset.rater")
         if rater and rater.get("value") is not None:
             raters = measured["raters"].get("kind", raters)
-            own = at(measured, "raters.dataset.judge")
-            by_kind["rater"].append(f"{cell(rater)} to {cell(own)} in {aspect}")
+            this = at(measured, "raters.dataset.judge")
+            by_kind["rater"].append(f"{cell(rater)} to {cell(this)} in {aspect}")
         length = at(measured, "length.rating")
         if length and length.get("value") is not None:
             by_kind["length"].append(f"{cell(length)} in {aspect}")
@@ -103,13 +105,15 @@ def _beside(numbers: Numbers) -> str:
 
 def _covered(numbers: Numbers) -> str:
     """Of what there is a score, and on how much that stands."""
-    seen = f"{numbers['systems']} systems and {numbers['inputs']:,} inputs"
+    sample = f"{numbers['systems']} systems and {numbers['inputs']:,} inputs"
     if numbers["kind"] == "pairs":
-        seen = f"{numbers['pairs']:,} pairs"
+        sample = f"{numbers['pairs']:,} pairs"
     elif numbers["systems"] < 2:
-        seen = f"{numbers['outputs']:,} outputs"
+        sample = f"{numbers['outputs']:,} outputs"
     coverage = numbers["coverage"]["value"]
-    return f"It gave a score for {coverage:.1%} of what it was shown; {seen} were seen."
+    return (
+        f"It gave a score for {coverage:.1%} of what it was shown; {sample} were seen."
+    )
 
 
 # -- what the verdict says of each aspect
@@ -121,13 +125,13 @@ def kinds(card: Numbers) -> list[str]:
 
     card: what `card.json` holds.
     """
-    found = []
+    of_aspects = []
     for name, numbers in card["sets"].items():
         listed = card["verdict"]["findings"]
         of_set = [finding for finding in listed if finding["set"] == name]
         for aspect in numbers.get("aspects", [""]):
-            found.append(kind(of_set, aspect))
-    return found
+            of_aspects.append(kind(of_set, aspect))
+    return of_aspects
 
 
 def kind(of_set: list[verdict.Finding], aspect: str) -> str:
@@ -136,9 +140,9 @@ def kind(of_set: list[verdict.Finding], aspect: str) -> str:
 
     of_set: the rules that hold for the set. aspect: "" for a set of pairs.
     """
-    found = {row["kind"] for row in of_set if row["aspect"] in ("", aspect)}
+    holding = {row["kind"] for row in of_set if row["aspect"] in ("", aspect)}
     for worst in (verdict.FAILS, verdict.UNPROVEN, PRAISES):
-        if worst in found:
+        if worst in holding:
             return worst
     return ""
 
@@ -152,13 +156,13 @@ def steps(card: Numbers) -> list[str]:
 
     card: what `card.json` holds.
     """
-    found = []
+    sentences = []
     for name, numbers in card["sets"].items():
         listed = card["verdict"]["findings"]
         of_set = [finding for finding in listed if finding["set"] == name]
         for sentence in _steps(name, numbers, of_set):
-            found.append(_of_set(card, name, sentence))
-    return found
+            sentences.append(_of_set(card, name, sentence))
+    return sentences
 
 
 def _steps(name: str, numbers: Numbers, of_set: list[verdict.Finding]) -> Iterator[str]:
@@ -185,15 +189,15 @@ def _steps(name: str, numbers: Numbers, of_set: list[verdict.Finding]) -> Iterat
 
 
 def _untold(
-    what: str, finding: verdict.Finding, measured: Numbers, numbers: Numbers
+    aspect: str, finding: verdict.Finding, measured: Numbers, numbers: Numbers
 ) -> str:
     """What to do where the data cannot tell: more labels, or another prompt."""
     needed = verdict.needed(finding, measured, numbers)
     question = f"whether {finding['words']}"
     if needed:
-        return f"Label more for {what}{needed}: these data do not say {question}."
+        return f"Label more for {aspect}{needed}: these data do not say {question}."
     return (
-        f"Try another prompt or model for {what}: these data do not say {question}, "
+        f"Try another prompt or model for {aspect}: these data do not say {question}, "
         "and its value is on the wrong side."
     )
 

@@ -59,7 +59,7 @@ def draw(card: Numbers) -> str:
         for number in (line.cell["value"], line.cell.get("low"), line.plain):
             if number is not None:
                 ends.append(float(number))
-    left = math.floor(min(ends) * 10) / 10
+    start = math.floor(min(ends) * 10) / 10
     height = _LINE * len(lines) + 62
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
@@ -69,15 +69,15 @@ def draw(card: Numbers) -> str:
         f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
     ]
     bottom = _LINE * len(lines) + 8
-    for tick in sorted({left, 0.0, 0.5, 1.0}):
-        x = _x(tick, left)
+    for tick in sorted({start, 0.0, 0.5, 1.0}):
+        x = _x(tick, start)
         parts.append(
             f'<path d="M{x:.1f} 4V{bottom}" stroke="#c8c8c8"/>'
             f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle" '
             f'fill="#444444">{tick:g}</text>'
         )
     for number, line in enumerate(lines):
-        parts += _drawn(line, _LINE * number + 18, left)
+        parts += _drawn(line, _LINE * number + 18, start)
     parts.append(
         f'<text x="8" y="{height - 8}" fill="#444444">● with 95 % interval: this judge '
         "and people. ▏ without a judge: output length, the longer option. "
@@ -107,13 +107,13 @@ def _lines(card: Numbers) -> Iterator[_Line]:
             )
 
 
-def _x(number: float, left: float) -> float:
+def _x(number: float, start: float) -> float:
     """Where a number stands, from the left edge."""
-    share = (number - left) / (1.0 - left)
+    share = (number - start) / (1.0 - start)
     return _LEFT + min(max(share, 0.0), 1.0) * (_RIGHT - _LEFT)
 
 
-def _drawn(line: _Line, y: int, left: float) -> Iterator[str]:
+def _drawn(line: _Line, y: int, start: float) -> Iterator[str]:
     """The elements of one line at a height."""
     colour = _COLOURS.get(line.kind, "#555555")
     name = line.name
@@ -124,10 +124,10 @@ def _drawn(line: _Line, y: int, left: float) -> Iterator[str]:
     high = line.cell.get("high")
     if low is not None and high is not None:
         yield (
-            f'<path d="M{_x(low, left):.1f} {y}H{_x(high, left):.1f}" '
+            f'<path d="M{_x(low, start):.1f} {y}H{_x(high, start):.1f}" '
             f'stroke="{colour}" stroke-width="3"/>'
         )
-    x = _x(line.cell["value"], left)
+    x = _x(line.cell["value"], start)
     # hollow where it is not praised: the picture can be read without its colours
     fill = colour if line.kind == glance.PRAISES else "#ffffff"
     yield (
@@ -135,10 +135,10 @@ def _drawn(line: _Line, y: int, left: float) -> Iterator[str]:
         'stroke-width="2"/>'
     )
     if line.plain is not None:
-        x = _x(line.plain, left)
+        x = _x(line.plain, start)
         yield f'<path d="M{x:.1f} {y - 8}v16" stroke="#333333" stroke-width="2"/>'
     if line.rater is not None:
-        x = _x(line.rater, left)
+        x = _x(line.rater, start)
         yield (
             f'<path d="M{x:.1f} {y - 5}l5 5l-5 5l-5 -5z" fill="none" stroke="#333333"/>'
         )

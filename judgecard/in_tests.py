@@ -30,7 +30,7 @@ from judgecard.conditions import Condition
 from judgecard.told import HOLDS, Told, tell
 
 _MARKER = "judge_card"
-_running: list[pytest.Item] = []  # the test that is run, whose properties are told
+_running: list[pytest.Item] = []  # the test that is run, whose properties are kept
 
 
 def assert_card(
@@ -64,10 +64,10 @@ def assert_card(
     elif sets:
         Condition.read(str(sets[0]))
         raise ValueError("a card has its data; sets are for a judge that is asked")
-    found = [tell(text, card.numbers) for text in conditions]
+    answers = [tell(text, card.numbers) for text in conditions]
     if _running:
-        _running[-1].user_properties.extend(_properties(found))
-    failing = [told.words for told in found if told.outcome != HOLDS]
+        _running[-1].user_properties.extend(_properties(answers))
+    failing = [answer.words for answer in answers if answer.outcome != HOLDS]
     if failing:
         raise AssertionError("\n".join([str(card.numbers["title"]), *failing]))
     return card

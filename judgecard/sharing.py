@@ -57,11 +57,11 @@ def badge_svg(card: Numbers) -> str:
 
     card: what `card.json` holds.
     """
-    made = badge(card)
-    label = tables.esc(made["label"])
-    message = tables.esc(made["message"])
-    left = len(made["label"]) * _LETTER + _PADDING
-    right = len(made["message"]) * _LETTER + _PADDING
+    parts = badge(card)
+    label = tables.esc(parts["label"])
+    message = tables.esc(parts["message"])
+    left = len(parts["label"]) * _LETTER + _PADDING
+    right = len(parts["message"]) * _LETTER + _PADDING
     width = left + right
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="20" '
@@ -69,7 +69,7 @@ def badge_svg(card: Numbers) -> str:
         f"<title>{label}: {message}</title>"
         f'<rect width="{width:.0f}" height="20" rx="3" fill="#444444"/>'
         f'<rect x="{left:.0f}" width="{right:.0f}" height="20" rx="3" '
-        f'fill="{_COLOURS[made["color"]]}"/>'
+        f'fill="{_COLOURS[parts["color"]]}"/>'
         f'<text x="{left / 2:.0f}" y="14" text-anchor="middle">{label}</text>'
         f'<text x="{left + right / 2:.0f}" y="14" text-anchor="middle">{message}</text>'
         "</svg>\n"

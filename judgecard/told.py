@@ -67,15 +67,15 @@ def tell(text: str, numbers: Mapping[str, Any]) -> Told:
     cell = condition.cell(numbers)
     low, high = _interval(condition, cell)
     outcome = _outcome(condition, numbers, number, low, high)
-    found = Told(condition, outcome, number, low, high, "")
-    lines = [_said(found)]
+    answer = Told(condition, outcome, number, low, high, "")
+    lines = [_said(answer)]
     if outcome == MISSING:
         lines.append(f"there is no number: {cell.get('reason', 'it was not measured')}")
     elif outcome == PROVED:
         lines.append("the whole interval lies beyond the bar: more labels do not help")
     elif outcome == UNTOLD:
-        lines.append(_what_would_tell(found, cell, numbers))
-    return replace(found, words="\n".join(lines))
+        lines.append(_what_would_tell(answer, cell, numbers))
+    return replace(answer, words="\n".join(lines))
 
 
 def _from_the_set(condition: Condition, numbers: Mapping[str, Any]) -> Condition:
@@ -188,14 +188,14 @@ def _more(told: Told, numbers: Mapping[str, Any], times: float) -> str:
     )
     of_set = numbers["sets"][set_name]
     units = _units(condition, of_set, set_name)
-    wanted = []
+    needed = []
     present = []
     for unit in units:
         number = of_set[unit]
-        wanted.append(f"{math.ceil(number * times):,} {unit}")
+        needed.append(f"{math.ceil(number * times):,} {unit}")
         present.append(f"{number:,} {unit}")
     return (
-        f"about {' and '.join(wanted)} would tell, instead of "
+        f"about {' and '.join(needed)} would tell, instead of "
         f"{' and '.join(present)}, if the value stays"
     )
 

@@ -47,31 +47,31 @@ def evidence(answers: np.ndarray, reference: int, seed: int) -> np.ndarray:
     reference: looks that nothing is put on.
     seed: of how ties are broken.
 
-    Returns: a number a look; 1 says nothing, 20 is told at level .05.
+    Returns: a number a look; 1 says nothing, 20 is reported at level .05.
     """
     ties = np.random.default_rng(seed).random(answers.shape)
     at_hand = np.zeros(3 * len(_STAKES))  # logarithms, a bet each
-    found = []
+    amounts = []
     for look in range(reference, len(answers)):
         places = _places(answers[:look], answers[look], ties[look])
         at_hand += np.log(_factors(places)).sum(axis=1)
-        found.append(float(np.exp(at_hand).mean()))
-    return np.array(found)
+        amounts.append(float(np.exp(at_hand).mean()))
+    return np.array(amounts)
 
 
-def _places(before: np.ndarray, now: np.ndarray, ties: np.ndarray) -> np.ndarray:
+def _places(earlier: np.ndarray, newest: np.ndarray, ties: np.ndarray) -> np.ndarray:
     """The place of each newest answer among those before, between 0 and 1: uniform
     where nothing has changed.
 
-    before: `[look, item]`. now, ties: an item each.
+    earlier: `[look, item]`. newest, ties: an item each.
     """
-    came = ~np.isnan(before)
+    came = ~np.isnan(earlier)
     # an item is left out where it has no answer now, or none before
-    usable = ~np.isnan(now) & came.any(axis=0)
-    before, came = before[:, usable], came[:, usable]
-    now, ties = now[usable], ties[usable]
-    lower = ((before < now) & came).sum(axis=0)
-    equal = ((before == now) & came).sum(axis=0)
+    usable = ~np.isnan(newest) & came.any(axis=0)
+    earlier, came = earlier[:, usable], came[:, usable]
+    newest, ties = newest[usable], ties[usable]
+    lower = ((earlier < newest) & came).sum(axis=0)
+    equal = ((earlier == newest) & came).sum(axis=0)
     return np.asarray((lower + ties * (equal + 1)) / (came.sum(axis=0) + 1))
 
 
@@ -93,7 +93,7 @@ class Watch:
 
     fields: the fingerprint of the judge and the data.
     items: the keys of the rows.
-    level: the chance at most that a change is told where there is none, over all
+    level: the chance at most that a change is reported where there is none, over all
         looks.
     seed: of how ties are broken.
     looks: a look each: `date`, and `answers` in the order of the items; None for an
@@ -126,27 +126,27 @@ class Watch:
         """
         path = Path(folder, FILE)
         try:
-            kept = files.from_json(path.read_text(encoding="utf-8"))
-            if kept["schema"] != SCHEMA:
+            content = files.from_json(path.read_text(encoding="utf-8"))
+            if content["schema"] != SCHEMA:
                 raise ValueError
-            made = cls(
-                dict(kept["fingerprint"]),
-                [[str(part) for part in item] for item in kept["items"]],
-                float(kept["level"]),
-                int(kept["seed"]),
-                list(kept["looks"]),
+            watch = cls(
+                dict(content["fingerprint"]),
+                [[str(name) for name in item] for item in content["items"]],
+                float(content["level"]),
+                int(content["seed"]),
+                list(content["looks"]),
             )
-            made.answers()
+            watch.answers()
         except (ValueError, TypeError, KeyError):
             raise InputError(
                 f"{path} is no watch of this version; begin another in a new folder"
             ) from None
-        return made
+        return watch
 
     def write(self, folder: str | Path) -> Path:
         """Write it into a folder; its file's path. Raises: OSError."""
         path = Path(folder, FILE)
-        kept = {
+        content = {
             "schema": SCHEMA,
             "fingerprint": dict(self.fields),
             "level": self.level,
@@ -154,7 +154,7 @@ class Watch:
             "items": self.items,
             "looks": self.looks,
         }
-        files.write_text(path, json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
+        files.write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
         return path
 
     def check_same(self, fields: Mapping[str, Any]) -> list[str]:
@@ -167,15 +167,15 @@ class Watch:
         """
         sides = ({"fingerprint": dict(self.fields)}, {"fingerprint": dict(fields)})
         differing, _ = fingerprint.differences(*sides)
-        told = []
-        for found in differing:
-            if found.field not in ("revision", "engine"):
+        notes = []
+        for difference in differing:
+            if difference.field not in ("revision", "engine"):
                 raise InputError(
-                    f"another judge or other rows than are watched: {found}; "
+                    f"another judge or other rows than are watched: {difference}; "
                     "begin another watch in a new folder"
                 )
-            told.append(str(found))
-        return told
+            notes.append(str(difference))
+        return notes
 
     def add(self, frame: pd.DataFrame) -> None:
         """Take in a look.
@@ -202,7 +202,8 @@ class Watch:
         rows = np.empty((len(self.looks), len(self.items)))
         for number, look in enumerate(self.looks):
             values = [
-                marks[one] if one in marks else float(one) for one in look["answers"]
+                marks[answer] if answer in marks else float(answer)
+                for answer in look["answers"]
             ]
             rows[number] = values
         return rows
@@ -212,9 +213,9 @@ class Watch:
         return evidence(self.answers(), REFERENCE, self.seed)
 
     def told(self) -> str:
-        """The date of the first look at which a change is told; "" for none."""
-        for look, found in zip(self.looks[REFERENCE:], self.evidence(), strict=True):
-            if found >= 1 / self.level:
+        """The date of the first look at which a change is reported; "" for none."""
+        for look, amount in zip(self.looks[REFERENCE:], self.evidence(), strict=True):
+            if amount >= 1 / self.level:
                 return str(look["date"])
         return ""
 
@@ -228,21 +229,21 @@ class Watch:
         scored = np.where(np.isinf(answers), np.nan, answers)
         reference = answers[:REFERENCE]
         rows = []
-        for number, found in enumerate(self.evidence(), start=REFERENCE):
-            now = answers[number]
-            both = ~np.isnan(now) & ~np.isnan(reference).all(axis=0)
-            kept = reference[:, both]
-            outside = (now[both] > np.nanmax(kept, axis=0)) | (
-                now[both] < np.nanmin(kept, axis=0)
+        for number, amount in enumerate(self.evidence(), start=REFERENCE):
+            newest = answers[number]
+            usable = ~np.isnan(newest) & ~np.isnan(reference).all(axis=0)
+            earlier = reference[:, usable]
+            outside = (newest[usable] > np.nanmax(earlier, axis=0)) | (
+                newest[usable] < np.nanmin(earlier, axis=0)
             )
             shifts = pd.Series(scored[number] - _mean(scored[:REFERENCE]))
             rows.append(
                 {
                     "date": self.looks[number]["date"],
-                    "answered": int((~np.isnan(now)).sum()),
+                    "answered": int((~np.isnan(newest)).sum()),
                     "moved": float(outside.mean()),
                     "shift": shifts.mean(),  # of those that have a score both times
-                    "evidence": float(found),
+                    "evidence": float(amount),
                 }
             )
         columns = ["date", "answered", "moved", "shift", "evidence"]

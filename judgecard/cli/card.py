@@ -238,9 +238,9 @@ def _write_saved_demo(folder: str) -> None:
     from judgecard import saved
 
     numbers = saved.demo()
-    written = saved.write(numbers, folder)
+    paths = saved.write(numbers, folder)
     typer.echo(numbers["verdict"]["sentence"])
-    typer.echo(f"written: {', '.join(path.name for path in written)}")
+    typer.echo(f"written: {', '.join(path.name for path in paths)}")
     typer.echo(f"open {Path(folder) / 'card.html'}")
     note(
         "by the numbers that are saved of it; --demo --fresh computes them, and adds "
@@ -412,15 +412,15 @@ def _take_local_judge(options: AskedJudge) -> None:
 
     if not options.judge:
         return
-    others = {
+    flags = {
         "--engine": options.engine,
         "--model": options.model,
         "--base-url": options.base_url,
     }
-    named = [name for name, value in others.items() if value]
-    if named:
+    stated = [name for name, value in flags.items() if value]
+    if stated:
         raise ValueError(
-            f"--judge says who is asked, and so does {named[0]}; leave one out"
+            f"--judge says who is asked, and so does {stated[0]}; leave one out"
         )
     options.engine, options.model = local_judge(options.judge)
     options.judge = ""
@@ -606,10 +606,11 @@ def gate(
     if allow and not bar:
         raise ValueError("--allow says what may differ from --bar CARD")
     made = cards.read(card)
-    found = [tell(text, made.numbers) for text in condition or ()]
-    fails = any(not told.holds for told in found)
-    for told in found:
-        typer.echo(f"{'holds' if told.holds else 'FAILS'}  {told.words}")
+    fails = False
+    for text in condition or ():
+        answer = tell(text, made.numbers)
+        fails = fails or not answer.holds
+        typer.echo(f"{'holds' if answer.holds else 'FAILS'}  {answer.words}")
     if bar and _is_worse(cards.read(bar), made, allow or ()):
         typer.echo("FAILS  it follows the ratings worse than the card that set the bar")
         fails = True
@@ -617,7 +618,7 @@ def gate(
         raise typer.Exit(SOME_MISSING)
 
 
-def _is_worse(before: Card, made: Card, allowed: Sequence[str]) -> bool:
+def _is_worse(bar: Card, current: Card, allowed: Sequence[str]) -> bool:
     """Whether a card is worse than the one that set the bar, pair by pair; said.
 
     Raises: InputError for another judge or other data than `allowed`.
@@ -625,11 +626,11 @@ def _is_worse(before: Card, made: Card, allowed: Sequence[str]) -> bool:
     import judgecard as cards
     from judgecard import fingerprint
 
-    for line in fingerprint.check_same(before.numbers, made.numbers, allowed):
+    for line in fingerprint.check_same(bar.numbers, current.numbers, allowed):
         note(line)
-    if not before.judged or not made.judged:
+    if not bar.judged or not current.judged:
         note("a card without scores.csv beside it is not compared pair by pair")
         return False
-    table = cards.compared(before, made)
+    table = cards.compared(bar, current)
     echo([table])
     return bool((table["verdict"] == "worse").any())

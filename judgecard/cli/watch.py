@@ -24,7 +24,9 @@ class Watching(AskedJudge):
     ] = 50
     level: Annotated[
         float,
-        option(help="The chance that a change is told where there is none.  [0.05]"),
+        option(
+            help="The chance that a change is reported where there is none.  [0.05]"
+        ),
     ] = 0.05
 
 
@@ -35,7 +37,7 @@ def watch(options: Watching) -> None:
     The first call keeps what the judge answers on some items, asked three times. Each
     further call, with the same options, asks once anew and says how much speaks for a
     change. One may look as often as one likes: where the judge stays as it is, a change
-    is ever told with a chance of --level at most. Exit code 1: a change is told, or an
+    is ever reported with a chance of --level at most. Exit code 1: a change is reported, or an
     answer did not come.
 
     \b
@@ -59,50 +61,50 @@ def watch(options: Watching) -> None:
     facts = {"engine": run.engine.name, "revision": run.engine.revision}
     fields = run.fingerprint(facts)
     if Path(options.folder, FILE).is_file():
-        kept = Watch.read(options.folder)
-        for text in kept.check_same(fields):
+        watched = Watch.read(options.folder)
+        for text in watched.check_same(fields):
             note(f"its server says otherwise: {text}")
     else:
         frame = run.data[0].frame
-        kept = Watch.begun(fields, frame, options.level, options.seed)
+        watched = Watch.begun(fields, frame, options.level, options.seed)
     if options.dry_run:
-        looks = max(1, REFERENCE - len(kept.looks))
+        looks = max(1, REFERENCE - len(watched.looks))
         options.plan(f"{looks} times {run.name}, ", run.planned(), run.engine, None)
         return
-    _look(kept, run, options)
-    while len(kept.looks) < REFERENCE:
-        _look(kept, run, options)
+    _look(watched, run, options)
+    while len(watched.looks) < REFERENCE:
+        _look(watched, run, options)
     failures(run.outcome)
-    _say(kept)
-    if kept.told() or run.outcome.failures:
+    _say(watched)
+    if watched.told() or run.outcome.failures:
         raise typer.Exit(SOME_MISSING)
 
 
-def _look(kept: Watch, run: Asking, options: Watching) -> None:
+def _look(watched: Watch, run: Asking, options: Watching) -> None:
     """Ask once anew, and keep the answers; a look that was stopped goes on."""
     from nlgeval_lib.scoring import named
 
-    number = len(kept.looks) + 1
+    number = len(watched.looks) + 1
     place = Path(options.folder, "looks", str(number))
     with named.store(place) as store:
-        kept.add(run.looked(store, options.quiet))
-    kept.write(options.folder)
+        watched.add(run.looked(store, options.quiet))
+    watched.write(options.folder)
 
 
-def _say(kept: Watch) -> None:
+def _say(watched: Watch) -> None:
     """Say what the looks tell."""
     from judgecard.watching import REFERENCE
 
-    if len(kept.looks) == REFERENCE:
+    if len(watched.looks) == REFERENCE:
         typer.echo(
-            f"kept: {len(kept.items)} items, answered {REFERENCE} times; the next "
+            f"kept: {len(watched.items)} items, answered {REFERENCE} times; the next "
             "call looks whether that has changed"
         )
         return
-    table = kept.table()
+    table = watched.table()
     echo([table])
-    told = kept.told()
-    bar = f"{1 / kept.level:g} needed at level {kept.level:g}"
+    told = watched.told()
+    bar = f"{1 / watched.level:g} needed at level {watched.level:g}"
     if told:
         typer.echo(f"CHANGED  told on {told} ({bar})")
     else:
