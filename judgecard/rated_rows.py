@@ -174,6 +174,28 @@ def _wide(
                 f"{data.theirs.get(name, name)!r}; a row a rating needs one for each "
                 "(--without the rater's column takes each row as an output)"
             )
+    table = _by_rater(data, group, notes)
+    first = pd.Series(range(len(frame))).groupby(group, sort=True).first()
+    columns = {RATING: table.mean(axis=1).to_numpy()}
+    for number, rater in enumerate(table, start=1):
+        columns[f"rater_{number}"] = table[rater].to_numpy()
+    notes.append(
+        f"a row is one rating, by {data.theirs[RATER]}: {len(frame):,} rows are "
+        f"{len(table):,} outputs of {len(table.columns)} raters"
+    )
+    # a row is one rater's: what else is called after raters is about that one
+    is_fact = frame.columns.astype(str).str.startswith("rater_")
+    data = dataclasses.replace(data, frame=frame.loc[:, ~is_fact])
+    return _with(data.take(first.to_numpy()), columns)
+
+
+def _by_rater(data: Rows, group: np.ndarray, notes: list[str]) -> pd.DataFrame:
+    """The ratings of each output, a row, by each rater, a column.
+
+    group: the number of each row's output.
+    Raises: InputError for a rating by nobody.
+    """
+    frame = data.frame
     ratings = pd.Series(frame[RATING].to_numpy(dtype=float))
     raters = frame[RATER].to_numpy(dtype=object)
     nameless = frame[RATER].isna().to_numpy() & ratings.notna().to_numpy()
@@ -191,19 +213,7 @@ def _wide(
     by_rater = ratings.groupby([group, raters], sort=False).mean()
     names = list(dict.fromkeys(frame[RATER].dropna()))
     # an output that nobody rated stays, without a rating
-    table = by_rater.unstack()[names].reindex(range(group.max() + 1))
-    first = pd.Series(range(len(frame))).groupby(group, sort=True).first()
-    columns = {RATING: table.mean(axis=1).to_numpy()}
-    for number, rater in enumerate(table, start=1):
-        columns[f"rater_{number}"] = table[rater].to_numpy()
-    notes.append(
-        f"a row is one rating, by {data.theirs[RATER]}: {len(frame):,} rows are "
-        f"{len(table):,} outputs of {len(table.columns)} raters"
-    )
-    # a row is one rater's: what else is called after raters is about that one
-    facts = [name for name in frame if str(name).startswith("rater_")]
-    data = dataclasses.replace(data, frame=frame.drop(columns=facts))
-    return _with(data.take(first.to_numpy()), columns)
+    return by_rater.unstack()[names].reindex(range(group.max() + 1))
 
 
 def _on_scale(

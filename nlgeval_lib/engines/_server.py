@@ -650,8 +650,9 @@ def _not_taken(message: str) -> tuple[str, str]:
         return "", _WITHOUT_LOGPROBS
     if re.search(r"\btemperature\b", message):
         # where another value will do, the server names it
-        name = "" if re.search(r"\b1\b", message) else "temperature"
-        return name, "ask with -s temperature=1"
+        if re.search(r"\b1\b", message):
+            return "", "ask with -s temperature=1"
+        return "temperature", "ask with -s temperature=1"
     for name in ("top_p", "seed"):
         if re.search(rf"\b{name}\b", message):
             return name, ""

@@ -251,7 +251,7 @@ class Rouge(PairMetric):
             if self.package == "rouge_score" and self.type == "rougeL":
                 values.append(self._by_subsequence(output, reference))
                 continue
-            end = "\n" if self.package == "rouge_score" else "."
+            end = {"rouge_score": "\n", "rouge": "."}[self.package]
             largest = _LARGEST_TABLES[self.package]
             if "L" in self.type and _table(output, reference, end) > largest:
                 values.append(Judgment.missing(Status.FAILED, too_long))
@@ -310,11 +310,10 @@ def _table(output: str, reference: str, end: str) -> int:
 
     end: of a sentence.
     """
-    longest = [
-        max(len(sentence.split()) for sentence in text.split(end))
-        for text in (output, reference)
-    ]
-    return longest[0] * longest[1]
+    pairs = 1
+    for text in (output, reference):
+        pairs *= max(map(len, map(str.split, text.split(end))))
+    return pairs
 
 
 def unspaced(items: Sequence[Item], advice: str) -> str:

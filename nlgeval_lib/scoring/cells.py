@@ -254,7 +254,9 @@ def words_in(values: Iterable[Any]) -> str:
 
 def as_rater(value: Any) -> str | None:
     """A rater's name, as `as_id`; None for an output that nobody rated."""
-    return None if is_missing(value) or value == "" else as_id(value)
+    if is_missing(value) or value == "":
+        return None
+    return as_id(value)
 
 
 def without(values: Iterable[Any], marks: Collection[str]) -> list[Any]:
@@ -308,7 +310,9 @@ def as_number(value: Any) -> float:
 
 def _advice(value: Any) -> str:
     """How a cell that is no number may be read as one, in brackets; "" where it cannot."""
-    text = value.strip() if isinstance(value, str) else value
+    text = value
+    if isinstance(value, str):
+        text = value.strip()
     if isinstance(text, list | dict) or text[:1] in ("[", "{"):
         path = _path_of_number(text)
         return f" (a path leads into it: --map human=COLUMN.{path})" if path else ""
@@ -333,7 +337,9 @@ def _path_of_number(value: Any) -> str:
     names = value.items() if isinstance(value, dict) else enumerate(value)
     several = isinstance(value, list) and len(value) > 1
     for key, inner in names:
-        name = "*" if several else key
+        name = key
+        if several:
+            name = "*"
         if isinstance(inner, int | float) and not isinstance(inner, bool):
             return str(name)
         if isinstance(inner, list | dict) and (path := _path_of_number(inner)):

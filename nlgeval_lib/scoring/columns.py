@@ -7,6 +7,7 @@ has one, prints it in one line and keeps it beside its result.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -214,9 +215,9 @@ def decided(
     filled = _filled(sources, fill)
     why = dict.fromkeys((*sources, *filled), "said")
     mapped = {column for names in sources.values() for column in names}
-    for ours, names in _as_recorded(columns, earlier, why).items():
-        sources[ours] = names
-        why[ours] = "recorded"
+    recorded = _as_recorded(columns, earlier, why)
+    sources |= recorded
+    why |= dict.fromkeys(recorded, "recorded")
     for column in columns:
         if column in mapped or column in excluded:
             continue
@@ -226,18 +227,17 @@ def decided(
         # what the user names for another use has no meaning of ours
         has_other_use = column in named and known(ours) and ours != RATING
         is_left_out = is_fact(column) and column not in named
-        if is_left_out:
-            left_out[column] = _A_FACT
+        left_out |= {column: _A_FACT} if is_left_out else {}
         if has_other_use or is_left_out or ours in sources or ours in filled:
             ours = OTHER + column
         sources[ours] = [column]
         why[ours] = "own name"
     claimed = {*mapped, *excluded, *named}
-    if usual:
-        for ours, column in _usual(columns, {*why}, claimed).items():
-            sources[ours] = [column]
-            why[ours] = "usual name"
-            left_out.pop(column, None)
+    by_usual_name = _usual(columns, {*why}, claimed) if usual else {}
+    for ours, column in by_usual_name.items():
+        sources[ours] = [column]
+        left_out.pop(column, None)
+    why |= dict.fromkeys(by_usual_name, "usual name")
     return Plan(sources, filled, why, left_out)
 
 
@@ -281,10 +281,7 @@ def _mapped(
         # that the star stands for, in the place of ours.
         start, star, end = column.partition("*")
         if star and known(ours) and ours.startswith((RATING, *RATINGS)):
-            facts = [match for match in matching if is_fact(match, start)]
-            if len(facts) < len(matching):
-                left_out |= dict.fromkeys(facts, _A_FACT)
-                matching = [match for match in matching if match not in facts]
+            matching = _without_facts(matching, start, left_out)
         names = dict.fromkeys(matching, ours)
         if "*" in ours and star:
             for match in matching:
@@ -310,6 +307,19 @@ def _mapped(
         if problem:
             raise InputError(f"map {f'{ours}={column}'!r}: {problem}")
     return sources
+
+
+def _without_facts(
+    matching: list[str], start: str, left_out: dict[str, str]
+) -> list[str]:
+    """What a pattern matches without facts about raters, which `left_out` gets; all
+    where they are nothing else.
+    """
+    ratings = list(itertools.filterfalse(lambda name: is_fact(name, start), matching))
+    if not ratings:
+        return matching
+    left_out |= dict.fromkeys({*matching} - {*ratings}, _A_FACT)
+    return ratings
 
 
 def columns_like(name: str, columns: Sequence[str]) -> list[str]:

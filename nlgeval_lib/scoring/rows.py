@@ -250,7 +250,9 @@ class Parts:
                 cells_read.append(reader(value) if reader else value)
         except ValueError as error:
             place = self.place(places[len(cells_read)], ours)
-            words = cells.words_in(values) if reader is as_number else ""
+            words = ""
+            if reader is as_number:
+                words = cells.words_in(values)
             raise InputError(f"{place}{error}{words}") from None
         if reader is as_number:
             return np.array(cells_read, dtype=float)

@@ -383,9 +383,13 @@ def kinds(values: Iterable[Any]) -> set[type]:
         kinds_of_value = (kind for kind in _PLAIN if isinstance(value, kind))
         kind = next(kinds_of_value, object)
         if isinstance(value, list | tuple):
-            kind = list if all(isinstance(text, str) for text in value) else object
+            kind = object
+            if all(isinstance(text, str) for text in value):
+                kind = list
         is_large = kind is int and abs(value) >= 1 << 63
-        types.add(object if is_large else kind)
+        if is_large:
+            kind = object
+        types.add(kind)
     return types
 
 
