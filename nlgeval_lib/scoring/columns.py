@@ -224,16 +224,15 @@ def decided(
         ours = _ALIAS.get(column, column)
         if ours != column and (ours in columns or ours in why):
             ours = column
-        # what the user names for another use has no meaning of ours
         has_other_use = column in named and known(ours) and ours != RATING
         is_left_out = is_fact(column) and column not in named
-        left_out |= {column: _A_FACT} if is_left_out else {}
+        if is_left_out:
+            left_out[column] = _A_FACT
         if has_other_use or is_left_out or ours in sources or ours in filled:
             ours = OTHER + column
         sources[ours] = [column]
         why[ours] = "own name"
-    claimed = {*mapped, *excluded, *named}
-    by_usual_name = _usual(columns, {*why}, claimed) if usual else {}
+    by_usual_name = _usual(columns, {*why}, {*mapped, *excluded, *named}, usual)
     for ours, column in by_usual_name.items():
         sources[ours] = [column]
         left_out.pop(column, None)
@@ -356,11 +355,14 @@ def _as_recorded(
 
 
 def _usual(
-    columns: Sequence[str], present: set[str], claimed: set[str]
+    columns: Sequence[str], present: set[str], claimed: set[str], wanted: bool
 ) -> dict[str, str]:
     """Our column -> the one of a file that usually has its name, for those of our
     columns that are not present. claimed: the file's that are taken.
+    wanted: whether they are looked for at all.
     """
+    if not wanted:
+        return {}
     # plain name -> column; of several alike the first one counts
     free = {}
     for name in reversed(columns):
