@@ -150,8 +150,8 @@ def _rows(shape: Mapping[str, Any], content: Any, row: Any) -> Iterator[Any]:
         return
     # what nobody annotated is a row too
     for member in members or [None]:
-        single = row if member is None else {**row, list_name: member}
-        yield _row(shape["columns"], content, single)
+        with_member: Any = row if member is None else {**row, list_name: member}
+        yield _row(shape["columns"], content, with_member)
 
 
 def _by_user(responses: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
