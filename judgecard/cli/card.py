@@ -154,8 +154,6 @@ def card(options: Judging) -> None:
       nlgeval card watch kept --prompt mine.txt --scale 1-5 -i mine.csv --judge NAME
       nlgeval card gate card/card.json 'summeval.coherence.kendall.low >= .3'
     """
-    from judgecard import config_files
-
     check_files(options.config, options.matrix)
     if Path(options.output).exists() and not Path(options.output).is_dir():
         raise ValueError(f"{options.output} is a file; name a folder for the card")
@@ -169,8 +167,17 @@ def card(options: Judging) -> None:
         _write_saved_demo(options.output)
         return
     made = _made(options)
-    if made is None:
-        return
+    if made is not None:
+        _write(made, options)
+
+
+def _write(made: Card, options: Judging) -> None:
+    """Write a card with what made it, and say its verdict.
+
+    Raises: Exit with 1 where answers did not come.
+    """
+    from judgecard import config_files
+
     _say_of_sets(made)
     if options.plans:
         made = replace(made, numbers={**made.numbers, "columns": options.plans})

@@ -47,7 +47,7 @@ def sentence(entry: Entry) -> str:
     if not ids or not path.is_file():
         return ""
     if not asked:
-        return "None was asked here what its claims need."
+        return "No model was asked here what its claims need."
     frame = pd.read_csv(path)
     frame = frame[frame["claim"].isin(asked)]
     parts = [f"Asked again: {', '.join(asked)}."]
