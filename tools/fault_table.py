@@ -30,12 +30,15 @@ PATH = files.data() / "simulated" / "planted_faults.csv"
 GOOD = "good"
 HALO = "halo over several aspects"
 COPY = "a copy of one rater"
+COLUMNS = ("input_id", "system_id", "aspect", "human", "output")
 MOST_INPUTS = 60  # of a draw
 MOST_PAIRS = 400
 SHARE = 0.8  # of the inputs is drawn at most
 # what is said of a judge with as much noise as the ratings vary is true of it
 _TRUE = {"nearer than a constant"}
 Random = np.random.Generator
+# the rules that name a fault, and those of them whose words are in the verdict
+Rules = tuple[set[str], set[str]]
 
 
 @dataclass(frozen=True)
@@ -57,15 +60,15 @@ class RatedSet:
     def draw(self, rng: Random, aspects: Sequence[str]) -> pd.DataFrame:
         """Some inputs of these aspects, of all or some systems."""
         frame = _loaded(self.dataset)
-        frame = frame[frame["aspect"].isin(aspects) & frame["human"].notna()]
+        is_asked = frame["aspect"].isin(aspects)
+        frame = frame[is_asked & frame["human"].notna()]
         frame = _some(frame, "input_id", MOST_INPUTS, rng, SHARE)
         if self.systems:
             frame = _some(frame, "system_id", self.systems, rng)
         raters = [name for name in frame if self._is_rater(str(name))]
-        columns = ["input_id", "system_id", "aspect", "human", "output", *raters]
-        drawn = frame[columns].reset_index(drop=True)
-        of_set = datasets.spec(self.dataset).scale
-        scale = {aspect: of_set[aspect] for aspect in aspects}
+        drawn = frame[[*COLUMNS, *raters]].reset_index(drop=True)
+        scales = datasets.spec(self.dataset).scale
+        scale = {aspect: scales[aspect] for aspect in aspects}
         drawn.attrs = {"name": "drawn", "scale": scale}
         return drawn
 
@@ -80,48 +83,61 @@ def _loaded(dataset: str) -> pd.DataFrame:
 
 
 def _some(
-    frame: pd.DataFrame, column: str, most: int, rng: Random, share: float = 1.0
+    frame: pd.DataFrame,
+    column: str,
+    most: int,
+    rng: Random,
+    share: float = 1.0,
 ) -> pd.DataFrame:
     """The rows of some of a column's values, drawn without replacement.
 
-    most: values at most. share: of all values, at most.
+    most: values at most.
+    share: of all values, at most.
     """
     values = frame[column].unique()
     number = min(most, round(share * len(values)))
-    return frame[frame[column].isin(rng.choice(values, number, replace=False))]
+    drawn = rng.choice(values, number, replace=False)
+    return frame[frame[column].isin(drawn)]
 
 
 SETS: Mapping[str, RatedSet] = {
     "6 systems": RatedSet(
-        "topical_chat",
-        ("overall", "naturalness", "coherence", "engagingness"),
+        dataset="topical_chat",
+        aspects=("overall", "naturalness", "coherence", "engagingness"),
         without=(COPY,),
     ),
     "8 systems": RatedSet(
-        "summeval",
-        ("relevance", "coherence", "consistency", "fluency"),
+        dataset="summeval",
+        aspects=("relevance", "coherence", "consistency", "fluency"),
         systems=8,
         raters="rater_expert",
     ),
     "16 systems": RatedSet(
-        "summeval",
-        ("coherence", "relevance", "consistency", "fluency"),
+        dataset="summeval",
+        aspects=("coherence", "relevance", "consistency", "fluency"),
         raters="rater_expert",
     ),
     # no bar of a rule was chosen on these, but for that of `favours`
-    "5 stories": RatedSet("openmeva", ("overall",), without=(COPY, HALO)),
+    "5 stories": RatedSet(
+        dataset="openmeva",
+        aspects=("overall",),
+        without=(COPY, HALO),
+    ),
     "16 texts of data": RatedSet(
-        "webnlg2020",
-        ("fluency", "text_structure", "correctness"),
+        dataset="webnlg2020",
+        aspects=("fluency", "text_structure", "correctness"),
         raters="rater_",
         # its mean rating is 83 of 100, which leaves no room for 30 more
         without=("+1.2 for all",),
     ),
 }
-PAIRS = {"pairs, LLMBar": "llmbar", "pairs, PandaLM": "pandalm"}
+PAIRS = {
+    "pairs, LLMBar": "llmbar",
+    "pairs, PandaLM": "pandalm",
+}
 
 
-def _findings(numbers: Any) -> tuple[set[str], set[str]]:
+def _findings(numbers: Any) -> Rules:
     """The rules that name a fault, and those whose words are in the verdict.
 
     numbers: of a set, as `measure.graded` or `paired.measured` have it.
@@ -130,28 +146,31 @@ def _findings(numbers: Any) -> tuple[set[str], set[str]]:
     listed = verdict.findings(sets)
     sentence = verdict.sentence(sets, listed)
     holding = set()
-    said = set()
+    in_sentence = set()
     for finding in listed:
-        if finding["kind"] in (verdict.FAILS, "limits"):
-            holding.add(finding["rule"])
-            if finding["words"] in sentence:
-                said.add(finding["rule"])
-    return holding, said
+        if finding["kind"] not in (verdict.FAILS, "limits"):
+            continue
+        holding.add(finding["rule"])
+        if finding["words"] in sentence:
+            in_sentence.add(finding["rule"])
+    return holding, in_sentence
 
 
-def _of_scores(frame: pd.DataFrame, values: np.ndarray) -> tuple[set[str], set[str]]:
+def _of_scores(frame: pd.DataFrame, values: np.ndarray) -> Rules:
     """`_findings` of scores, one a row of a drawn set."""
-    scored = judged.with_values(judged.rated(frame), np.asarray(values, dtype=float))
+    scores = np.asarray(values, dtype=float)
+    scored = judged.with_values(judged.rated(frame), scores)
     scored = replace(scored, scale=frame.attrs["scale"])
     aspects = {}
     for name, rows in scored.frame.groupby("aspect", sort=False):
         aspects[str(name)] = Aspect(scored, str(name), rows)
+    coverage = scored.frame["value"].notna().mean()
     numbers = {
         "kind": "graded",
         "title": scored.title,
         "systems": int(frame["system_id"].nunique()),
         "inputs": int(frame["input_id"].nunique()),
-        "coverage": {"value": float(scored.frame["value"].notna().mean())},
+        "coverage": {"value": float(coverage)},
         "halo": value_or_reason(faults.halo, aspects),
         "aspects": {name: _numbers(aspect) for name, aspect in aspects.items()},
     }
@@ -176,14 +195,12 @@ def _numbers(aspect: Aspect) -> Numbers:
     }
 
 
-def _of_verdicts(
-    frame: pd.DataFrame, verdicts: np.ndarray
-) -> tuple[set[str], set[str]]:
+def _of_verdicts(frame: pd.DataFrame, verdicts: np.ndarray) -> Rules:
     """`_findings` of verdicts on pairs, (order, pair)."""
-    given, swapped = verdicts
-    judge = replace(
-        paired.load_paired(frame), frame=frame.assign(given=given, swapped=swapped)
-    )
+    in_order, swapped = verdicts
+    pairs = paired.load_paired(frame)
+    answered = frame.assign(given=in_order, swapped=swapped)
+    judge = replace(pairs, frame=answered)
     return _findings(paired.measured(judge))
 
 
@@ -191,34 +208,49 @@ def _pairs(name: str, rng: Random) -> pd.DataFrame:
     """Some pairs of a set, without those that people call equal."""
     frame = datasets.load_pairs(name)
     frame = frame[frame["preference"].isin([1, 2])]
-    return _some(frame, "input_id", MOST_PAIRS, rng, SHARE).reset_index(drop=True)
+    frame = _some(frame, "input_id", MOST_PAIRS, rng, SHARE)
+    return frame.reset_index(drop=True)
 
 
 def one_draw(where: str, judge: str, seed: int) -> tuple[bool, bool]:
     """Is a planted fault found, and is it in the verdict's sentence? Of a good judge:
     is any fault found, or said?
 
-    where: of `SETS` or `PAIRS`. judge: of `faults_of`, or `GOOD`.
+    where: of `SETS` or `PAIRS`.
+    judge: of `faults_of`, or `GOOD`.
     """
     rng = np.random.default_rng(seed)
     if where in PAIRS:
-        frame = _pairs(PAIRS[where], rng)
-        if judge == GOOD:
-            noise = planted_faults.GOOD_NOISE[seed % 4]
-            verdicts = planted_faults.good_of_pairs(frame, rng, noise)
-        else:
-            verdicts = PAIR_FAULTS[judge].scores(frame, rng)
-        found, said = _of_verdicts(frame, verdicts)
+        frame, verdicts = _answered(PAIRS[where], judge, seed, rng)
+        holding, in_sentence = _of_verdicts(frame, verdicts)
     else:
-        found, said = _of_scores(*_scored(SETS[where], judge, seed, rng))
+        frame, scores = _scored(SETS[where], judge, seed, rng)
+        holding, in_sentence = _of_scores(frame, scores)
     if judge == GOOD:
-        return bool(found - _TRUE), bool(said - _TRUE)
-    rules = set(faults_of(where)[judge].rules)
-    return bool(rules & found), bool(rules & said)
+        return bool(holding - _TRUE), bool(in_sentence - _TRUE)
+    planted = set(faults_of(where)[judge].rules)
+    return bool(planted & holding), bool(planted & in_sentence)
+
+
+def _answered(
+    dataset: str,
+    judge: str,
+    seed: int,
+    rng: Random,
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """A draw of a set's pairs and a planted judge's verdicts on it, (order, pair)."""
+    frame = _pairs(dataset, rng)
+    if judge == GOOD:
+        noise = _noise(seed)
+        return frame, planted_faults.good_of_pairs(frame, rng, noise)
+    return frame, PAIR_FAULTS[judge].scores(frame, rng)
 
 
 def _scored(
-    rated: RatedSet, judge: str, seed: int, rng: Random
+    rated: RatedSet,
+    judge: str,
+    seed: int,
+    rng: Random,
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """A draw of a set and a planted judge's scores of it."""
     aspects = rated.aspects[:1]
@@ -229,9 +261,15 @@ def _scored(
         aspects = tuple(name for name in rated.aspects if scales[name] == last)
     frame = rated.draw(rng, aspects)
     if judge == GOOD:
-        noise = planted_faults.GOOD_NOISE[seed % 4]
+        noise = _noise(seed)
         return frame, planted_faults.good(frame, rng, noise)
     return frame, FAULTS[judge].scores(frame, rng)
+
+
+def _noise(seed: int) -> float:
+    """How noisy a good judge is in the draw of this seed."""
+    levels = planted_faults.GOOD_NOISE
+    return levels[seed % len(levels)]
 
 
 def faults_of(where: str) -> dict[str, Fault]:
@@ -244,14 +282,18 @@ def faults_of(where: str) -> dict[str, Fault]:
 
 def measured(where: str, judge: str, draws: int) -> dict[str, Any]:
     """A row of the table: in how many draws is the fault found, and said?"""
-    outcomes = [one_draw(where, judge, seed) for seed in range(draws)]
-    found, said = np.sum(outcomes, axis=0)
+    times_found = 0
+    times_said = 0
+    for seed in range(draws):
+        is_found, is_said = one_draw(where, judge, seed)
+        times_found += is_found
+        times_said += is_said
     return {
         "set": where,
         "judge": judge,
         "draws": draws,
-        "found": int(found),
-        "said": int(said),
+        "found": times_found,
+        "said": times_said,
     }
 
 
@@ -266,7 +308,8 @@ def rows(names: Sequence[str], draws: int) -> Iterator[dict[str, Any]]:
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure all sets, or some, and write the table."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     names = [*SETS, *PAIRS]
     parser.add_argument("--draws", type=int, default=10)
@@ -276,7 +319,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     for row in rows(options.sets, options.draws):
         print(row, flush=True)
         table.append(row)
-    files.write_text(PATH, pd.DataFrame(table).to_csv(index=False))
+    text = pd.DataFrame(table).to_csv(index=False)
+    files.write_text(PATH, text)
 
 
 if __name__ == "__main__":

@@ -14,11 +14,13 @@ import pandas as pd
 
 from nlgeval_lib import statistics
 
-GOOD_NOISE = (0.25, 0.5, 0.75, 1.0)  # in standard deviations of the ratings
+# in standard deviations of the ratings
+GOOD_NOISE = (0.25, 0.5, 0.75, 1.0)
 _NOISE = 0.5  # of a judge with a fault
+Frame = pd.DataFrame
 Random = np.random.Generator
 Values = np.ndarray
-Judge = Callable[[pd.DataFrame, Random], Values]
+Judge = Callable[[Frame, Random], Values]
 
 
 @dataclass(frozen=True)
@@ -33,153 +35,229 @@ class Fault:
     scores: Judge
 
 
-def _ends(frame: pd.DataFrame) -> tuple[float, float]:
+def _ends(frame: Frame) -> tuple[float, float]:
     """The lowest and the highest rating that can be given."""
     [scale] = set(frame.attrs["scale"].values())
     low, high = scale
     return float(low), float(high)
 
 
-def _on_scale(frame: pd.DataFrame, values: Values) -> Values:
+def _points(frame: Frame, share: float) -> float:
+    """A share of the scale, in points of it."""
+    low, high = _ends(frame)
+    return share * (high - low)
+
+
+def _on_scale(frame: Frame, values: Values) -> Values:
     """Whole scores within the scale."""
-    return np.clip(np.round(values), *_ends(frame))
+    low, high = _ends(frame)
+    return np.clip(np.round(values), low, high)
 
 
-def _noisy(frame: pd.DataFrame, rng: Random, noise: float = _NOISE) -> Values:
+def _noisy(
+    frame: Frame,
+    rng: Random,
+    noise: float = _NOISE,
+) -> Values:
     """The mean ratings and noise, in standard deviations of the ratings."""
     human = frame["human"].to_numpy()
-    return np.asarray(human + rng.normal(0, noise * human.std(), len(human)))
+    spread = noise * human.std()
+    return np.asarray(human + rng.normal(0, spread, len(human)))
 
 
-def good(frame: pd.DataFrame, rng: Random, noise: float) -> Values:
-    """A judge without a fault. noise: in standard deviations of the ratings."""
-    return _on_scale(frame, _noisy(frame, rng, noise))
+def good(frame: Frame, rng: Random, noise: float) -> Values:
+    """A judge without a fault.
+
+    noise: in standard deviations of the ratings.
+    """
+    noisy = _noisy(frame, rng, noise)
+    return _on_scale(frame, noisy)
 
 
-def _turned(frame: pd.DataFrame, rng: Random) -> Values:
+def _turned(frame: Frame, rng: Random) -> Values:
     """Takes the lowest score for the best."""
-    return sum(_ends(frame)) - _on_scale(frame, _noisy(frame, rng))
+    low, high = _ends(frame)
+    noisy = _noisy(frame, rng)
+    return low + high - _on_scale(frame, noisy)
 
 
 def _added(systems: int, share: float) -> Judge:
     """A judge that adds a share of the scale to the scores of some systems."""
 
-    def judge(frame: pd.DataFrame, rng: Random) -> Values:
-        low, high = _ends(frame)
-        means = frame.groupby("system_id", sort=False)["human"].mean()
+    def judge(frame: Frame, rng: Random) -> Values:
+        _, high = _ends(frame)
+        bonus = _points(frame, share)
+        by_system = frame.groupby("system_id", sort=False)
+        means = by_system["human"].mean()
         # a system at the top of the scale cannot be favoured so much
-        has_room = means <= max(high - share * (high - low), means.nsmallest(3).max())
-        chosen = rng.choice(means.index[has_room], systems, replace=False)
-        more = frame["system_id"].isin(chosen).to_numpy() * share * (high - low)
-        return _on_scale(frame, _noisy(frame, rng) + more)
+        third_lowest = means.nsmallest(3).max()
+        most = max(high - bonus, third_lowest)
+        candidates = means.index[means <= most]
+        favoured = rng.choice(candidates, systems, replace=False)
+        is_favoured = frame["system_id"].isin(favoured).to_numpy()
+        noisy = _noisy(frame, rng)
+        return _on_scale(frame, noisy + is_favoured * bonus)
 
     return judge
 
 
-def _halo(frame: pd.DataFrame, rng: Random) -> Values:
+def _halo(frame: Frame, rng: Random) -> Values:
     """Gives every aspect of an output the same opinion, but for little noise."""
     noisy = pd.Series(_noisy(frame, rng), index=frame.index)
-    opinion = noisy.groupby([frame["input_id"], frame["system_id"]]).transform("mean")
-    return _on_scale(frame, opinion + rng.normal(0, 0.1 * noisy.std(), len(frame)))
+    outputs = [frame["input_id"], frame["system_id"]]
+    opinion = noisy.groupby(outputs).transform("mean")
+    spread = 0.1 * noisy.std()
+    noise = rng.normal(0, spread, len(frame))
+    return _on_scale(frame, opinion + noise)
 
 
 def _standard(values: Values) -> Values:
     """With mean 0 and standard deviation 1."""
-    return np.asarray((values - values.mean()) / values.std())
+    centred = values - values.mean()
+    return np.asarray(centred / values.std())
 
 
-def _length(frame: pd.DataFrame) -> Values:
+def _length(frame: Frame) -> Values:
     """The lengths of the outputs, standardized."""
-    return _standard(statistics.baselines.length(frame["output"].tolist()))
+    outputs = frame["output"].tolist()
+    lengths = statistics.baselines.length(outputs)
+    return _standard(lengths)
 
 
-def _half_length(frame: pd.DataFrame, rng: Random) -> Values:
+def _half_length(frame: Frame, rng: Random) -> Values:
     """Half of it is length, half what people say."""
     human = frame["human"].to_numpy()
-    half = (_standard(human) + _length(frame)) / np.sqrt(2)
-    return _on_scale(frame, human.mean() + human.std() * half)
+    both = _standard(human) + _length(frame)
+    opinion = both / np.sqrt(2)
+    return _on_scale(frame, human.mean() + human.std() * opinion)
 
 
-def _longer(frame: pd.DataFrame, rng: Random) -> Values:
+def _longer(frame: Frame, rng: Random) -> Values:
     """Adds .9 standard deviations of quality for one of length."""
-    more = 0.9 * frame["human"].std() * _length(frame)
-    return _on_scale(frame, _noisy(frame, rng) + more)
+    bonus = 0.9 * frame["human"].std() * _length(frame)
+    noisy = _noisy(frame, rng)
+    return _on_scale(frame, noisy + bonus)
 
 
-def _gaps(frame: pd.DataFrame, rng: Random) -> Values:
+def _gaps(frame: Frame, rng: Random) -> Values:
     """Mostly says nothing of the outputs that people rate lowest."""
-    lowest = frame["human"].rank(pct=True).to_numpy() < 0.2
-    silent = lowest & (rng.random(len(frame)) < 0.6)
-    return np.where(silent, np.nan, _on_scale(frame, _noisy(frame, rng)))
+    ranks = frame["human"].rank(pct=True).to_numpy()
+    is_chosen = rng.random(len(frame)) < 0.6
+    is_silent = (ranks < 0.2) & is_chosen
+    scores = _on_scale(frame, _noisy(frame, rng))
+    return np.where(is_silent, np.nan, scores)
 
 
-def _mostly_top(frame: pd.DataFrame, rng: Random) -> Values:
+def _mostly_top(frame: Frame, rng: Random) -> Values:
     """Gives 85 % of the outputs the highest score, the others one in their order."""
     noisy = _noisy(frame, rng)
-    top = pd.Series(noisy).rank(pct=True).to_numpy() > 0.15
+    ranks = pd.Series(noisy).rank(pct=True).to_numpy()
     low, high = _ends(frame)
-    return np.where(top, high, np.clip(np.round(noisy), low, high - 1))
+    below_top = np.clip(np.round(noisy), low, high - 1)
+    return np.where(ranks > 0.15, high, below_top)
 
 
-def _nearly_constant(frame: pd.DataFrame, rng: Random) -> Values:
+def _nearly_constant(frame: Frame, rng: Random) -> Values:
     """Gives 97 % of the outputs one score, whatever they are."""
-    usual = _ends(frame)[1] - 1
-    return np.where(
-        rng.random(len(frame)) < 0.97, usual, _on_scale(frame, _noisy(frame, rng))
-    )
+    _, high = _ends(frame)
+    is_usual = rng.random(len(frame)) < 0.97
+    scores = _on_scale(frame, _noisy(frame, rng))
+    return np.where(is_usual, high - 1, scores)
 
 
-def _copy(frame: pd.DataFrame, rng: Random) -> Values:
+def _copy(frame: Frame, rng: Random) -> Values:
     """Says what one of the raters said."""
     raters = [name for name in frame if str(name).startswith("rater_")]
     return frame[raters[0]].to_numpy(dtype=float)
 
 
-def _of_system(frame: pd.DataFrame, rng: Random) -> Values:
+def _of_system(frame: Frame, rng: Random) -> Values:
     """Gives every output of a system the same score, the mean of what it said."""
     noisy = pd.Series(_noisy(frame, rng), index=frame.index)
-    return noisy.groupby(frame["system_id"]).transform("mean").to_numpy()
+    by_system = noisy.groupby(frame["system_id"])
+    return by_system.transform("mean").to_numpy()
 
 
-def _halved(frame: pd.DataFrame, rng: Random) -> Values:
+def _halved(frame: Frame, rng: Random) -> Values:
     """Halves the deviations from the mean."""
-    noisy = _noisy(frame, rng, 0.25)
+    noisy = _noisy(frame, rng, noise=0.25)
     return np.asarray((noisy + noisy.mean()) / 2)
 
 
-def _lenient(frame: pd.DataFrame, rng: Random) -> Values:
+def _lenient(frame: Frame, rng: Random) -> Values:
     """Adds .3 of the scale: 1.2 points of one from 1 to 5."""
-    low, high = _ends(frame)
-    return _on_scale(frame, _noisy(frame, rng) + 0.3 * (high - low))
+    noisy = _noisy(frame, rng)
+    return _on_scale(frame, noisy + _points(frame, 0.3))
 
 
 FAULTS: Mapping[str, Fault] = {
-    "takes the lowest score for the best": Fault(("reversed",), _turned),
-    "+2 for two systems": Fault(("favours",), _added(2, 0.5)),
-    "+1 for its own model": Fault(("favours",), _added(1, 0.25)),
-    "halo over several aspects": Fault(("halo",), _halo),
-    "half length, half what people say": Fault(
-        ("length", "length at a rating"), _half_length
+    "takes the lowest score for the best": Fault(
+        rules=("reversed",),
+        scores=_turned,
     ),
-    "length, .9 SD given quality": Fault(("length", "length at a rating"), _longer),
-    "silent where ratings are low": Fault(("gaps where low",), _gaps),
-    "85 % at the top": Fault(("one score",), _mostly_top),
-    "97 % one score": Fault(("one score", "constant"), _nearly_constant),
-    "a copy of one rater": Fault(("copy",), _copy),
-    "one score a system": Fault(("one score a system",), _of_system),
-    "deviations halved": Fault(("narrow",), _halved),
-    "+1.2 for all": Fault(("lenient",), _lenient),
+    "+2 for two systems": Fault(
+        rules=("favours",),
+        scores=_added(systems=2, share=0.5),
+    ),
+    "+1 for its own model": Fault(
+        rules=("favours",),
+        scores=_added(systems=1, share=0.25),
+    ),
+    "halo over several aspects": Fault(
+        rules=("halo",),
+        scores=_halo,
+    ),
+    "half length, half what people say": Fault(
+        rules=("length", "length at a rating"),
+        scores=_half_length,
+    ),
+    "length, .9 SD given quality": Fault(
+        rules=("length", "length at a rating"),
+        scores=_longer,
+    ),
+    "silent where ratings are low": Fault(
+        rules=("gaps where low",),
+        scores=_gaps,
+    ),
+    "85 % at the top": Fault(
+        rules=("one score",),
+        scores=_mostly_top,
+    ),
+    "97 % one score": Fault(
+        rules=("one score", "constant"),
+        scores=_nearly_constant,
+    ),
+    "a copy of one rater": Fault(
+        rules=("copy",),
+        scores=_copy,
+    ),
+    "one score a system": Fault(
+        rules=("one score a system",),
+        scores=_of_system,
+    ),
+    "deviations halved": Fault(
+        rules=("narrow",),
+        scores=_halved,
+    ),
+    "+1.2 for all": Fault(
+        rules=("lenient",),
+        scores=_lenient,
+    ),
 }
 
 
 # -- pairs: verdicts as (order, pair)
 
 
-def _better(frame: pd.DataFrame, rng: Random, noise: float = _NOISE) -> Values:
+def _better(
+    frame: Frame,
+    rng: Random,
+    noise: float = _NOISE,
+) -> Values:
     """Takes the better output, in both orders; often the worse where noise is large."""
-    wrong = rng.random(len(frame)) < noise / 4
+    is_wrong = rng.random(len(frame)) < noise / 4
     preference = frame["preference"].to_numpy()
-    verdicts = np.where(wrong, 3 - preference, preference)
+    verdicts = np.where(is_wrong, 3 - preference, preference)
     return np.stack([verdicts, verdicts])
 
 
@@ -192,29 +270,41 @@ def _in_orders(share: float, forms: Values) -> Judge:
     forms: verdict as given and swapped, a row a form, of which one is drawn.
     """
 
-    def judge(frame: pd.DataFrame, rng: Random) -> Values:
+    def judge(frame: Frame, rng: Random) -> Values:
         verdicts = _better(frame, rng)
-        moved = rng.random(len(frame)) < share
-        drawn = forms[rng.integers(0, len(forms), len(frame))].T
-        return np.where(moved, drawn, verdicts)
+        is_by_order = rng.random(len(frame)) < share
+        rows = rng.integers(0, len(forms), len(frame))
+        by_order = forms[rows].T
+        return np.where(is_by_order, by_order, verdicts)
 
     return judge
 
 
-def _takes_longer(frame: pd.DataFrame, rng: Random) -> Values:
+def _takes_longer(frame: Frame, rng: Random) -> Values:
     """Takes the longer output."""
-    first, second = (frame[name].str.len() for name in ("output_1", "output_2"))
-    verdicts = np.where(first >= second, 1.0, 2.0)
+    length_1 = frame["output_1"].str.len()
+    length_2 = frame["output_2"].str.len()
+    verdicts = np.where(length_1 >= length_2, 1.0, 2.0)
     return np.stack([verdicts, verdicts])
 
 
 _FIRST = np.array([[1.0, 2.0]])
 _EITHER = np.array([[1.0, 2.0], [2.0, 1.0]])
 PAIR_FAULTS: Mapping[str, Fault] = {
-    "flips 33 % on a swap": Fault(("swap",), _in_orders(0.33, _EITHER)),
-    "takes the first in 10 %": Fault(
-        ("leans to first", "prefers first"), _in_orders(0.1, _FIRST)
+    "flips 33 % on a swap": Fault(
+        rules=("swap",),
+        scores=_in_orders(0.33, _EITHER),
     ),
-    "takes the first": Fault(("prefers first",), _in_orders(1.0, _FIRST)),
-    "takes the longer": Fault(("longer",), _takes_longer),
+    "takes the first in 10 %": Fault(
+        rules=("leans to first", "prefers first"),
+        scores=_in_orders(0.1, _FIRST),
+    ),
+    "takes the first": Fault(
+        rules=("prefers first",),
+        scores=_in_orders(1.0, _FIRST),
+    ),
+    "takes the longer": Fault(
+        rules=("longer",),
+        scores=_takes_longer,
+    ),
 }

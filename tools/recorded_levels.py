@@ -26,10 +26,12 @@ from judgecard import judged, recorded_judges
 from nlgeval_lib import datasets, files, parsers, statistics
 
 Scores = np.ndarray  # X[system, input]
+Row = dict[str, Any]
 INPUTS = 100  # drawn at most, with replacement
 COEFS = ("pearson", "kendall-b")
 TABLE = "recorded_worlds.csv"
 SEED = 1
+HALVINGS = 25  # of the share that makes two judges equally good
 # reasons that say no more than that units are few
 OF_NUMBER = ("wide by necessity", "little power", "far outnumber")
 # what is said of data since these worlds were first drawn (`statistics.cautions`)
@@ -41,7 +43,12 @@ FAMILIES = "families of three"
 # of each near-copy's outputs, the share that stands for another input
 REPLACED = 0.3
 # how many systems, and how
-DRAWS = ((6, TWICE), (12, TWICE), (8, ONCE), (12, FAMILIES))
+DRAWS = (
+    (6, TWICE),
+    (12, TWICE),
+    (8, ONCE),
+    (12, FAMILIES),
+)
 
 
 class World(NamedTuple):
@@ -64,166 +71,296 @@ class World(NamedTuple):
     tuned: bool = False
 
 
-_ALTTEST = "alttest_summeval"
-_GPT_35 = "gpt-3.5-turbo-0613"
 _WEBNLG = "instructscore_webnlg"
 WORLDS = (
-    World("summeval", "coherence", _ALTTEST, "gpt-4o", "gemini_pro", tuned=True),
-    World("summeval", "consistency", _ALTTEST, "gpt-4o", "gemini_pro", tuned=True),
-    World("summeval", "relevance", _ALTTEST, "mistral-v03", "llama-31", tuned=True),
-    World("wmt22_zhen", "mqm", "gemba_wmt22", "GPT4", "Turbo", "DA-refA", tuned=True),
     World(
-        *("topical_chat", "naturalness", "acloserlook", _GPT_35),
-        *("aspect engagingness", "rate_explain"),
+        dataset="summeval",
+        aspect="coherence",
+        recording="alttest_summeval",
+        judge="gpt-4o",
+        rival="gemini_pro",
         tuned=True,
     ),
-    World("webnlg2020", "fluency", _WEBNLG, "InstructScore", "aspect correctness"),
-    World("webnlg2020", "correctness", _WEBNLG, "InstructScore", "aspect fluency"),
-    World("openmeva", "overall", "", "stored_chatgpt", "stored_bartscore"),
-    World("openmeva", "overall", "", "stored_bartscore", "stored_chatgpt"),
+    World(
+        dataset="summeval",
+        aspect="consistency",
+        recording="alttest_summeval",
+        judge="gpt-4o",
+        rival="gemini_pro",
+        tuned=True,
+    ),
+    World(
+        dataset="summeval",
+        aspect="relevance",
+        recording="alttest_summeval",
+        judge="mistral-v03",
+        rival="llama-31",
+        tuned=True,
+    ),
+    World(
+        dataset="wmt22_zhen",
+        aspect="mqm",
+        recording="gemba_wmt22",
+        judge="GPT4",
+        rival="Turbo",
+        form="DA-refA",
+        tuned=True,
+    ),
+    World(
+        dataset="topical_chat",
+        aspect="naturalness",
+        recording="acloserlook",
+        judge="gpt-3.5-turbo-0613",
+        rival="aspect engagingness",
+        form="rate_explain",
+        tuned=True,
+    ),
+    World(
+        dataset="webnlg2020",
+        aspect="fluency",
+        recording=_WEBNLG,
+        judge="InstructScore",
+        rival="aspect correctness",
+    ),
+    World(
+        dataset="webnlg2020",
+        aspect="correctness",
+        recording=_WEBNLG,
+        judge="InstructScore",
+        rival="aspect fluency",
+    ),
+    World(
+        dataset="openmeva",
+        aspect="overall",
+        recording="",
+        judge="stored_chatgpt",
+        rival="stored_bartscore",
+    ),
+    World(
+        dataset="openmeva",
+        aspect="overall",
+        recording="",
+        judge="stored_bartscore",
+        rival="stored_chatgpt",
+    ),
 )
+_KEYS = ["system_id", "input_id"]
+
+
+# -- the scores of a world
 
 
 def _values(world: World, judge: str) -> pd.DataFrame:
     """A judge's scores and the ratings: rows with system_id, input_id, value, human."""
-    numbers = datasets.load_numbers(world.dataset)
-    rows = numbers[numbers["aspect"] == world.aspect]
-    keys = ["system_id", "input_id"]
     if judge.startswith("aspect "):
-        other = numbers[numbers["aspect"] == judge.removeprefix("aspect ")]
-        others = other[keys].assign(value=other["human"])
-        return rows[[*keys, "human"]].merge(others, on=keys)
+        return _of_people(world, judge.removeprefix("aspect "))
     if not world.recording:
+        rows = _rated(world.dataset, world.aspect)
         return rows.assign(value=rows[judge])
     if world.recording == _WEBNLG:
-        items = datasets.items(numbers)
-        read = parsers.instructscore
-        scores = recorded_judges.of_one(items, world.recording, read=read)
-        return rows.merge(items[keys].assign(value=scores), on=keys)
-    frame = judged.recorded(world.dataset, world.recording, judge, world.form).frame
+        return _of_instructscore(world)
+    recorded = judged.recorded(world.dataset, world.recording, judge, world.form)
+    frame = recorded.frame
     return frame[frame["aspect"] == world.aspect]
+
+
+def _rated(dataset: str, aspect: str) -> pd.DataFrame:
+    """The rows of a set that rate one aspect."""
+    numbers = datasets.load_numbers(dataset)
+    return numbers[numbers["aspect"] == aspect]
+
+
+def _of_people(world: World, aspect: str) -> pd.DataFrame:
+    """What people say of another aspect, as a judge's scores."""
+    rows = _rated(world.dataset, world.aspect)
+    rival = _rated(world.dataset, aspect)
+    scores = rival[_KEYS].assign(value=rival["human"])
+    return rows[[*_KEYS, "human"]].merge(scores, on=_KEYS)
+
+
+def _of_instructscore(world: World) -> pd.DataFrame:
+    """The recorded scores of InstructScore, which rates no single aspect."""
+    rows = _rated(world.dataset, world.aspect)
+    items = datasets.items(datasets.load_numbers(world.dataset))
+    scores = recorded_judges.of_one(
+        items,
+        world.recording,
+        read=parsers.instructscore,
+    )
+    return rows.merge(items[_KEYS].assign(value=scores), on=_KEYS)
 
 
 def of_world(world: World) -> tuple[Scores, Scores, Scores]:
     """The scores of the judge and its rival, and the ratings, of the same outputs."""
     tables = []
-    for judge in (world.judge, world.rival):
-        rows = _values(world, judge)
+    for name in (world.judge, world.rival):
+        rows = _values(world, name)
         for column in ("value", "human"):
-            tables.append(rows.pivot_table(column, "system_id", "input_id"))
+            table = rows.pivot_table(column, "system_id", "input_id")
+            tables.append(table)
+    systems = tables[0].index
     inputs = tables[0].columns
     for table in tables:
         inputs = inputs.intersection(table.columns)
-    systems = tables[0].index
-    first, ratings, second, _ = (
-        table.reindex(index=systems, columns=inputs).to_numpy() for table in tables
+    matrices = []
+    for table in tables:
+        aligned = table.reindex(index=systems, columns=inputs)
+        matrices.append(aligned.to_numpy())
+    judge, ratings, rival, _ = matrices
+    is_common = np.isfinite(judge) & np.isfinite(rival) & np.isfinite(ratings)
+    return (
+        np.where(is_common, judge, np.nan),
+        np.where(is_common, rival, np.nan),
+        np.where(is_common, ratings, np.nan),
     )
-    common = np.isfinite(first) & np.isfinite(second) & np.isfinite(ratings)
-    sides = [np.where(common, side, np.nan) for side in (first, second, ratings)]
-    return sides[0], sides[1], sides[2]
+
+
+# -- a true null
 
 
 def as_good(
-    first: Scores, second: Scores, ratings: Scores, coef: str, level: str
+    judge: Scores,
+    rival: Scores,
+    ratings: Scores,
+    coef: str,
+    level: str,
 ) -> Scores:
-    """The second judge, with ratings or noise mixed in until its coefficient is that of
-    the first.
+    """The rival, with ratings or noise mixed in until its coefficient is the judge's.
+
+    judge, rival, ratings: X[system, input], as is the result.
     """
 
     def coefficient(scores: Scores) -> float:
         return statistics.correlate(scores, ratings, coef, level).value
 
     rng = np.random.default_rng(0)
-    second, better = (_standard(side) for side in (second, ratings))
-    wanted = coefficient(first)
-    is_worse = coefficient(second) < wanted
-    other = better if is_worse else rng.normal(size=second.shape)
-    at_chance = rng.random(second.shape)
-    low, high = 0.0, 1.0
-    for _ in range(25):
+    rival = _standard(rival)
+    target = coefficient(judge)
+    is_worse = coefficient(rival) < target
+    admixture = _standard(ratings)
+    if not is_worse:
+        admixture = rng.normal(size=rival.shape)
+    at_chance = rng.random(rival.shape)
+    low = 0.0
+    high = 1.0
+    for _ in range(HALVINGS):
         share = (low + high) / 2
-        mixed = _mixed(second, other, share, at_chance, coef)
-        if (coefficient(mixed) < wanted) == is_worse:
+        mixed = _mixed(rival, admixture, share, at_chance, coef)
+        if (coefficient(mixed) < target) == is_worse:
             low = share
         else:
             high = share
     # Few systems have few values of a rank coefficient: the first one reached is it.
-    return _mixed(second, other, high if is_worse else low, at_chance, coef)
+    share = low
+    if is_worse:
+        share = high
+    return _mixed(rival, admixture, share, at_chance, coef)
 
 
 def _mixed(
-    side: Scores, other: Scores, share: float, at_chance: Scores, coef: str
+    scores: Scores,
+    admixture: Scores,
+    share: float,
+    at_chance: Scores,
+    coef: str,
 ) -> Scores:
-    """A share of the other in each score; for ranks, of the outputs: any part of the
-    other would part all ties at once.
+    """A share of the admixture in each score; for ranks, in that share of the outputs:
+    any part of it in every score would part all ties at once.
+
+    at_chance: a number from 0 to 1 an output, by which it is chosen.
     """
     if coef == "pearson":
-        return (1 - share) * side + share * other
-    return np.where(at_chance < share, other + 0 * side, side)
+        return (1 - share) * scores + share * admixture
+    # NaN where a score is
+    replacement = admixture + 0 * scores
+    return np.where(at_chance < share, replacement, scores)
 
 
-def _standard(side: Scores) -> Scores:
-    return (side - np.nanmean(side)) / np.nanstd(side)
+def _standard(scores: Scores) -> Scores:
+    """With mean 0 and standard deviation 1."""
+    centred = scores - np.nanmean(scores)
+    return centred / np.nanstd(scores)
+
+
+# -- what is drawn
 
 
 def drawn(
-    shape: tuple[int, int], systems: int, how: str, worlds: int
+    shape: tuple[int, int],
+    systems: int,
+    scheme: str,
+    worlds: int,
 ) -> Iterator[tuple[Any, Any]]:
-    """The places of the outputs of each world, to index a side with: systems, and
-    inputs of each.
+    """The places of the outputs of each world, to index scores with.
 
-    how: systems are drawn; of a family, two are near-copies of the first.
+    shape: of the scores, (systems, inputs).
+    scheme: how systems are drawn, of `DRAWS`.
+    Yields: rows and columns, which broadcast to (systems, inputs drawn).
     """
     rng = np.random.default_rng(SEED)
-    number = min(INPUTS, shape[1])
+    all_systems, all_inputs = shape
+    number = min(INPUTS, all_inputs)
     for _ in range(worlds):
-        if how != FAMILIES:
-            rows = rng.choice(shape[0], systems, replace=how == TWICE)
-            yield np.ix_(rows, rng.choice(shape[1], number))
-            continue
-        rows = np.repeat(rng.choice(shape[0], systems // 3), 3)
-        columns = np.tile(rng.choice(shape[1], number), (systems, 1))
-        # Outputs of the same system: what is said of it stays true.
-        is_replaced = rng.random(columns.shape) < REPLACED
-        is_replaced[::3] = False
-        columns[is_replaced] = rng.choice(shape[1], int(is_replaced.sum()))
-        yield rows[:, None], columns
+        if scheme == FAMILIES:
+            yield _families(rng, shape, systems)
+        else:
+            may_repeat = scheme == TWICE
+            rows = rng.choice(all_systems, systems, replace=may_repeat)
+            columns = rng.choice(all_inputs, number)
+            yield np.ix_(rows, columns)
 
 
-def is_told(result: Any, how: str, unsaid: tuple[str, ...] = ()) -> bool:
-    """Does the one line of a result say more than that units are few?
+def _families(
+    rng: np.random.Generator,
+    shape: tuple[int, int],
+    systems: int,
+) -> tuple[Any, Any]:
+    """The places of one world of which two of three systems are near-copies.
 
-    how: systems were drawn: of such as are drawn twice, that they are near-copies does
-        not count.
-    unsaid: words of reasons that do not count.
+    Returns: rows (systems, 1) and columns (systems, inputs drawn).
     """
-    if result.influence is not None and result.influence.is_notable:
-        return True
-    idle = OF_NUMBER + unsaid
-    if how == TWICE:
-        idle += ("near-copies",)
-    parts = [part for part in result.reason.split("; ") if part]
-    return any(not any(words in part for words in idle) for part in parts)
+    all_systems, all_inputs = shape
+    number = min(INPUTS, all_inputs)
+    originals = rng.choice(all_systems, systems // 3)
+    rows = np.repeat(originals, 3)
+    inputs = rng.choice(all_inputs, number)
+    columns = np.tile(inputs, (systems, 1))
+    # Outputs of the same system: what is said of it stays true.
+    is_replaced = rng.random(columns.shape) < REPLACED
+    is_replaced[::3] = False
+    replaced = int(is_replaced.sum())
+    columns[is_replaced] = rng.choice(all_inputs, replaced)
+    return rows[:, None], columns
 
 
 class Cell(NamedTuple):
-    """What is measured together: a world, a level, a coefficient, how many systems are
-    drawn and how, and in how many worlds.
+    """What is measured together.
+
+    level, coef: of the coefficient.
+    systems, scheme: how many systems are drawn, and how.
+    worlds: how many are drawn.
     """
 
     world: World
     level: str
     coef: str
     systems: int
-    how: str
+    scheme: str
     worlds: int
 
-    def key(self) -> dict[str, Any]:
+    def key(self) -> Row:
         """The columns that name it."""
-        key = {"set": self.world.dataset, "aspect": self.world.aspect}
-        key |= {"judge": self.world.judge, "tuned": self.world.tuned}
-        key |= {"level": self.level, "coef": self.coef, "systems": self.systems}
-        return key | {"drawn": self.how, "worlds": self.worlds}
+        return {
+            "set": self.world.dataset,
+            "aspect": self.world.aspect,
+            "judge": self.world.judge,
+            "tuned": self.world.tuned,
+            "level": self.level,
+            "coef": self.coef,
+            "systems": self.systems,
+            "drawn": self.scheme,
+            "worlds": self.worlds,
+        }
 
 
 def cells(worlds: int, only: Iterable[str]) -> Iterator[Cell]:
@@ -231,80 +368,162 @@ def cells(worlds: int, only: Iterable[str]) -> Iterator[Cell]:
     for world in WORLDS:
         if only and world.dataset not in only:
             continue
-        systems = len(datasets.load_numbers(world.dataset)["system_id"].unique())
+        numbers = datasets.load_numbers(world.dataset)
+        systems = numbers["system_id"].nunique(dropna=False)
         for level, coef in itertools.product(statistics.LEVELS, COEFS):
-            for number, how in DRAWS:
-                if how == ONCE and number >= systems:
+            for number, scheme in DRAWS:
+                if scheme == ONCE and number >= systems:
                     continue
                 # A replaced output answers another input.
-                if how == FAMILIES and level == "input":
+                if scheme == FAMILIES and level == "input":
                     continue
-                yield Cell(world, level, coef, number, how, worlds)
+                yield Cell(world, level, coef, number, scheme, worlds)
+
+
+# -- what is measured
 
 
 @functools.cache
-def _sides(world: World) -> tuple[Scores, Scores, Scores]:
+def _scores(world: World) -> tuple[Scores, Scores, Scores]:
+    """`of_world`, read once."""
     return of_world(world)
 
 
-def measure(cell: Cell) -> dict[str, Any]:
+def measure(cell: Cell) -> Row:
     """Coverage, width, share of misses that are named, and how often the test rejects a
     true null at .05.
     """
-    world, level, coef, systems, how, worlds = cell
-    sides = _sides(world)
-    first, _, ratings = sides
-    truth = statistics.correlate(first, ratings, coef, level).value
-    second = as_good(*sides, coef, level)
+    judge, rival, ratings = _scores(cell.world)
+    coef = cell.coef
+    level = cell.level
+    truth = statistics.correlate(judge, ratings, coef, level).value
+    equal = as_good(judge, rival, ratings, coef, level)
+    intervals: dict[str, list[Any]] = {"auto": []}
     # Fisher's z was the default of this one until it was measured here.
-    was_fisher = (coef, level) == ("pearson", "system")
-    names = {"auto": "now"} | ({"fisher": "before"} if was_fisher else {})
-    intervals: dict[str, list[Any]] = {ci: [] for ci in names}
-    found: dict[str, list[Any]] = {"auto": []}
+    if (coef, level) == ("pearson", "system"):
+        intervals["fisher"] = []
+    tests: dict[str, list[Any]] = {"auto": []}
     if level == "system":
-        found["jack-systems"] = []
-    for places in drawn(first.shape, systems, how, worlds):
-        scores, rivals, human = first[places], second[places], ratings[places]
-        for ci, made in intervals.items():
-            made.append(statistics.correlate(scores, human, coef, level, ci=ci))
-        for units, tests in found.items():
-            sides_drawn = scores, rivals, human
-            tests.append(statistics.compare(*sides_drawn, coef, level, units))
-    number = min(INPUTS, first.shape[1])
-    row = cell.key() | {"inputs": number, "truth": truth}
-    before = intervals.get("fisher", intervals["auto"])
-    row |= _held(before, truth, how, "before", CAUTIONS)
-    row |= _held(intervals["auto"], truth, how, "now")
-    return row | _rejecting(found, how)
+        tests["jack-systems"] = []
+    for places in drawn(judge.shape, cell.systems, cell.scheme, cell.worlds):
+        scores = judge[places]
+        rivals = equal[places]
+        human = ratings[places]
+        for ci, correlations in intervals.items():
+            correlation = statistics.correlate(scores, human, coef, level, ci=ci)
+            correlations.append(correlation)
+        for units, comparisons in tests.items():
+            comparison = statistics.compare(scores, rivals, human, coef, level, units)
+            comparisons.append(comparison)
+    row = cell.key()
+    row["inputs"] = min(INPUTS, judge.shape[1])
+    row["truth"] = truth
+    previous = intervals.get("fisher", intervals["auto"])
+    row |= _of_interval(previous, truth, cell.scheme, "before", CAUTIONS)
+    row |= _of_interval(intervals["auto"], truth, cell.scheme, "now")
+    row |= _of_tests(tests, cell.scheme)
+    return row
 
 
-def _rejecting(found: dict[str, list[Any]], how: str) -> dict[str, Any]:
-    """The columns of the tests over all worlds, by the name of the test."""
-    tests = found["auto"]
-    rejected = [one for one in tests if one.p <= 0.05]
-    told = [is_told(one, how) for one in rejected]
-    by_jackknife = found.get("jack-systems", tests)
+def _of_interval(
+    correlations: list[Any],
+    truth: float,
+    scheme: str,
+    suffix: str,
+    unsaid: tuple[str, ...] = (),
+) -> Row:
+    """The columns of one interval over all worlds; where there is none, it says so.
+
+    suffix: of the names of the columns.
+    unsaid: as in `is_told`.
+    """
+    widths = []
+    warned = []
+    warned_misses = []
+    for correlation in correlations:
+        widths.append(correlation.high - correlation.low)
+        is_warned = is_told(correlation, scheme, unsaid)
+        warned.append(is_warned)
+        holds = correlation.low <= truth <= correlation.high
+        if not holds:
+            warned_misses.append(is_warned)
     return {
-        "test": tests[0].test.partition("|")[0].partition("/")[0],
-        "rejected": len(rejected) / len(tests),
-        "told of rejected": np.mean(told) if rejected else np.nan,
-        "rejected by jackknife": np.mean([one.p <= 0.05 for one in by_jackknife]),
+        f"interval {suffix}": correlations[-1].interval.name or "none",
+        f"coverage {suffix}": 1 - len(warned_misses) / len(correlations),
+        f"width {suffix}": np.nanmedian(widths),
+        f"told {suffix}": _share(warned_misses),
+        f"said {suffix}": _share(warned),
     }
 
 
-def _held(
-    made: list[Any], truth: float, how: str, name: str, unsaid: tuple[str, ...] = ()
-) -> dict[str, Any]:
-    """The columns of one interval over all worlds; where there is none, it says so."""
-    misses = [one for one in made if not one.low <= truth <= one.high]
-    told = [is_told(one, how, unsaid) for one in misses]
+def _of_tests(tests: dict[str, list[Any]], scheme: str) -> Row:
+    """The columns of the tests over all worlds.
+
+    tests: comparisons by the name of the test.
+    """
+    default = tests["auto"]
+    rejections = _rejections(default)
+    warned = [is_told(comparison, scheme) for comparison in rejections]
+    by_jackknife = tests.get("jack-systems", default)
+    settings = default[0].test
+    test, _, _ = settings.partition("|")
+    test, _, _ = test.partition("/")
     return {
-        f"interval {name}": made[-1].interval.name or "none",
-        f"coverage {name}": 1 - len(misses) / len(made),
-        f"width {name}": np.nanmedian([one.high - one.low for one in made]),
-        f"told {name}": np.mean(told) if misses else np.nan,
-        f"said {name}": np.mean([is_told(one, how, unsaid) for one in made]),
+        "test": test,
+        "rejected": len(rejections) / len(default),
+        "told of rejected": _share(warned),
+        "rejected by jackknife": len(_rejections(by_jackknife)) / len(by_jackknife),
     }
+
+
+def _rejections(comparisons: list[Any]) -> list[Any]:
+    """Those that reject the null at .05."""
+    return [comparison for comparison in comparisons if comparison.p <= 0.05]
+
+
+def _share(flags: list[bool]) -> float:
+    """How many of them are true; NaN where there are none."""
+    if not flags:
+        return np.nan
+    return float(np.mean(flags))
+
+
+def is_told(
+    result: Any,
+    scheme: str,
+    unsaid: tuple[str, ...] = (),
+) -> bool:
+    """Does the one line of a result say more than that units are few?
+
+    scheme: how systems were drawn: of such as are drawn twice, that they are
+        near-copies does not count.
+    unsaid: words of reasons that do not count.
+    """
+    if result.influence is not None and result.influence.is_notable:
+        return True
+    idle = OF_NUMBER + unsaid
+    if scheme == TWICE:
+        idle += ("near-copies",)
+    clauses = result.reason.split("; ")
+    return any(_says_more(clause, idle) for clause in clauses)
+
+
+def _says_more(clause: str, idle: tuple[str, ...]) -> bool:
+    """Has a reason words other than the idle ones?"""
+    if not clause:
+        return False
+    return not any(words in clause for words in idle)
+
+
+# -- the table of the page
+
+# columns that the page shows of either kind of set, and which of them is the worst
+_COLUMNS = {
+    "coverage now": min,
+    "held or told": min,
+    "rejected": max,
+    "silent": max,
+}
 
 
 def page_lines() -> list[str]:
@@ -316,33 +535,43 @@ def page_lines() -> list[str]:
     missed = 1 - table["coverage now"]
     silent = missed * (1 - table["told now"].fillna(0.0))
     table["held or told"] = 1 - silent
-    table["silent"] = table["rejected"] * (1 - table["told of rejected"].fillna(0.0))
+    untold = 1 - table["told of rejected"].fillna(0.0)
+    table["silent"] = table["rejected"] * untold
+    keys = ["level", "coef", "systems", "drawn"]
     lines = []
-    for names, group in table.groupby(
-        ["level", "coef", "systems", "drawn"], sort=False
-    ):
-        level, coef, systems, how = names
-        width = group["width now"].median()
-        cells = [level, coef, f"{systems}, {how}"]
-        cells.append(f"{group['interval now'].iloc[0]} ({width:.2f})")
-        cells.append(_median_and_worst(group["coverage before"], min))
-        for _, part in sorted(group.groupby("tuned"), reverse=True):
-            for column, worst in _SHOWN.items():
-                cells.append(_median_and_worst(part[column], worst))
-        lines.append(f"| {' | '.join(cells)} |")
+    for names, group in table.groupby(keys, sort=False):
+        level, coef, systems, scheme = names
+        entries = [level, coef, f"{systems}, {scheme}"]
+        entries += _entries(group)
+        lines.append(f"| {' | '.join(entries)} |")
     return lines
 
 
-# columns that the page shows of either kind of set, and which of them is the worst
-_SHOWN = {"coverage now": min, "held or told": min, "rejected": max, "silent": max}
+def _entries(group: pd.DataFrame) -> list[str]:
+    """What a line of the page says of judges that were measured alike, a row each."""
+    interval = group["interval now"].iloc[0]
+    width = group["width now"].median()
+    entries = [f"{interval} ({width:.2f})"]
+    entries.append(_median_and_worst(group["coverage before"], min))
+    for _, rows in sorted(group.groupby("tuned"), reverse=True):
+        for column, worst in _COLUMNS.items():
+            entries.append(_median_and_worst(rows[column], worst))
+    return entries
 
 
 def _median_and_worst(values: Any, worst: Any) -> str:
     """Two rates: ".95 (.80)"."""
-    rates = [
-        f"{rate:.2f}".lstrip("0") or "0" for rate in (values.median(), worst(values))
-    ]
-    return f"{rates[0]} ({rates[1]})"
+    median = _rate(values.median())
+    extreme = _rate(worst(values))
+    return f"{median} ({extreme})"
+
+
+def _rate(value: float) -> str:
+    """Without the zero before the point: ".95"."""
+    return f"{value:.2f}".lstrip("0") or "0"
+
+
+# -- the run
 
 
 def main() -> None:
@@ -356,23 +585,33 @@ def main() -> None:
     rows = []
     if path.exists():
         rows = pd.read_csv(path).to_dict("records")
-    wanted = list(cells(options.worlds, options.only))
-    there = [{name: row[name] for name in wanted[0].key()} for row in rows]
-    missing = [cell for cell in wanted if cell.key() not in there]
+    requested = list(cells(options.worlds, options.only))
+    columns = list(requested[0].key())
+    measured = [_key(row, columns) for row in rows]
+    missing = [cell for cell in requested if cell.key() not in measured]
     places = [cell.key() for cell in cells(options.worlds, ())]
     with concurrent.futures.ProcessPoolExecutor(options.cores) as pool:
         tasks = [pool.submit(measure, cell) for cell in missing]
         for task in concurrent.futures.as_completed(tasks):
-            rows.append(task.result())
-            print(*rows[-1].values(), flush=True)
-            rows.sort(key=lambda row: _place(row, places))
-            pd.DataFrame(rows).to_csv(path, index=False, float_format="%.4f")
+            row = task.result()
+            print(*row.values(), flush=True)
+            rows.append(row)
+            rows.sort(key=lambda line: _place(line, places))
+            table = pd.DataFrame(rows)
+            table.to_csv(path, index=False, float_format="%.4f")
 
 
-def _place(row: dict[str, Any], keys: list[dict[str, Any]]) -> int:
+def _key(row: Row, columns: Iterable[str]) -> Row:
+    """The columns of a row that name its cell."""
+    return {name: row[name] for name in columns}
+
+
+def _place(row: Row, keys: list[Row]) -> int:
     """Where a row stands in the table; one that is no longer asked for stands last."""
-    key = {name: row[name] for name in keys[0]}
-    return keys.index(key) if key in keys else len(keys)
+    key = _key(row, keys[0])
+    if key in keys:
+        return keys.index(key)
+    return len(keys)
 
 
 if __name__ == "__main__":
