@@ -36,7 +36,9 @@ MOST_PAIRS = 400
 SHARE = 0.8  # of the inputs is drawn at most
 # what is said of a judge with as much noise as the ratings vary is true of it
 _TRUE = {"nearer than a constant"}
+Frame = pd.DataFrame
 Random = np.random.Generator
+_KINDS = (verdict.FAILS, "limits")  # of findings that name a fault
 # the rules that name a fault, and those of them whose words are in the verdict
 Rules = tuple[set[str], set[str]]
 
@@ -57,45 +59,50 @@ class RatedSet:
     raters: str = ""
     without: tuple[str, ...] = ()
 
-    def draw(self, rng: Random, aspects: Sequence[str]) -> pd.DataFrame:
+    def draw(self, rng: Random, aspects: Sequence[str]) -> Frame:
         """Some inputs of these aspects, of all or some systems."""
         frame = _loaded(self.dataset)
         is_asked = frame["aspect"].isin(aspects)
-        frame = frame[is_asked & frame["human"].notna()]
+        is_rated = frame["human"].notna()
+        frame = frame[is_asked & is_rated]
         frame = _some(frame, "input_id", MOST_INPUTS, rng, SHARE)
         if self.systems:
             frame = _some(frame, "system_id", self.systems, rng)
-        raters = [name for name in frame if self._is_rater(str(name))]
-        drawn = frame[[*COLUMNS, *raters]].reset_index(drop=True)
+        columns = [*COLUMNS, *self._raters(frame)]
+        drawn = frame[columns].reset_index(drop=True)
         scales = datasets.spec(self.dataset).scale
         scale = {aspect: scales[aspect] for aspect in aspects}
         drawn.attrs = {"name": "drawn", "scale": scale}
         return drawn
 
-    def _is_rater(self, column: str) -> bool:
-        return bool(self.raters) and column.startswith(self.raters)
+    def _raters(self, frame: Frame) -> list[str]:
+        """The columns of its raters."""
+        if not self.raters:
+            return []
+        return [name for name in frame if str(name).startswith(self.raters)]
 
 
 @functools.cache
-def _loaded(dataset: str) -> pd.DataFrame:
+def _loaded(dataset: str) -> Frame:
     """A set's rows; nothing changes them."""
     return datasets.load(dataset)
 
 
 def _some(
-    frame: pd.DataFrame,
+    frame: Frame,
     column: str,
     most: int,
     rng: Random,
     share: float = 1.0,
-) -> pd.DataFrame:
+) -> Frame:
     """The rows of some of a column's values, drawn without replacement.
 
     most: values at most.
     share: of all values, at most.
     """
     values = frame[column].unique()
-    number = min(most, round(share * len(values)))
+    share_of_all = round(share * len(values))
+    number = min(most, share_of_all)
     drawn = rng.choice(values, number, replace=False)
     return frame[frame[column].isin(drawn)]
 
@@ -148,7 +155,7 @@ def _findings(numbers: Any) -> Rules:
     holding = set()
     in_sentence = set()
     for finding in listed:
-        if finding["kind"] not in (verdict.FAILS, "limits"):
+        if finding["kind"] not in _KINDS:
             continue
         holding.add(finding["rule"])
         if finding["words"] in sentence:
@@ -156,21 +163,23 @@ def _findings(numbers: Any) -> Rules:
     return holding, in_sentence
 
 
-def _of_scores(frame: pd.DataFrame, values: np.ndarray) -> Rules:
+def _of_scores(frame: Frame, values: np.ndarray) -> Rules:
     """`_findings` of scores, one a row of a drawn set."""
     scores = np.asarray(values, dtype=float)
-    scored = judged.with_values(judged.rated(frame), scores)
+    rated = judged.rated(frame)
+    scored = judged.with_values(rated, scores)
     scored = replace(scored, scale=frame.attrs["scale"])
     aspects = {}
-    for name, rows in scored.frame.groupby("aspect", sort=False):
-        aspects[str(name)] = Aspect(scored, str(name), rows)
-    coverage = scored.frame["value"].notna().mean()
+    for aspect, rows in scored.frame.groupby("aspect", sort=False):
+        name = str(aspect)
+        aspects[name] = Aspect(scored, name, rows)
+    is_scored = scored.frame["value"].notna()
     numbers = {
         "kind": "graded",
         "title": scored.title,
         "systems": int(frame["system_id"].nunique()),
         "inputs": int(frame["input_id"].nunique()),
-        "coverage": {"value": float(coverage)},
+        "coverage": {"value": float(is_scored.mean())},
         "halo": value_or_reason(faults.halo, aspects),
         "aspects": {name: _numbers(aspect) for name, aspect in aspects.items()},
     }
@@ -195,7 +204,7 @@ def _numbers(aspect: Aspect) -> Numbers:
     }
 
 
-def _of_verdicts(frame: pd.DataFrame, verdicts: np.ndarray) -> Rules:
+def _of_verdicts(frame: Frame, verdicts: np.ndarray) -> Rules:
     """`_findings` of verdicts on pairs, (order, pair)."""
     in_order, swapped = verdicts
     pairs = paired.load_paired(frame)
@@ -204,10 +213,11 @@ def _of_verdicts(frame: pd.DataFrame, verdicts: np.ndarray) -> Rules:
     return _findings(paired.measured(judge))
 
 
-def _pairs(name: str, rng: Random) -> pd.DataFrame:
+def _pairs(name: str, rng: Random) -> Frame:
     """Some pairs of a set, without those that people call equal."""
     frame = datasets.load_pairs(name)
-    frame = frame[frame["preference"].isin([1, 2])]
+    is_decided = frame["preference"].isin([1, 2])
+    frame = frame[is_decided]
     frame = _some(frame, "input_id", MOST_PAIRS, rng, SHARE)
     return frame.reset_index(drop=True)
 
@@ -227,9 +237,13 @@ def one_draw(where: str, judge: str, seed: int) -> tuple[bool, bool]:
         frame, scores = _scored(SETS[where], judge, seed, rng)
         holding, in_sentence = _of_scores(frame, scores)
     if judge == GOOD:
-        return bool(holding - _TRUE), bool(in_sentence - _TRUE)
-    planted = set(faults_of(where)[judge].rules)
-    return bool(planted & holding), bool(planted & in_sentence)
+        holding -= _TRUE
+        in_sentence -= _TRUE
+    else:
+        fault = faults_of(where)[judge]
+        holding &= set(fault.rules)
+        in_sentence &= set(fault.rules)
+    return bool(holding), bool(in_sentence)
 
 
 def _answered(
@@ -237,7 +251,7 @@ def _answered(
     judge: str,
     seed: int,
     rng: Random,
-) -> tuple[pd.DataFrame, np.ndarray]:
+) -> tuple[Frame, np.ndarray]:
     """A draw of a set's pairs and a planted judge's verdicts on it, (order, pair)."""
     frame = _pairs(dataset, rng)
     if judge == GOOD:
@@ -251,7 +265,7 @@ def _scored(
     judge: str,
     seed: int,
     rng: Random,
-) -> tuple[pd.DataFrame, np.ndarray]:
+) -> tuple[Frame, np.ndarray]:
     """A draw of a set and a planted judge's scores of it."""
     aspects = rated.aspects[:1]
     if judge == HALO:
@@ -319,8 +333,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     for row in rows(options.sets, options.draws):
         print(row, flush=True)
         table.append(row)
-    text = pd.DataFrame(table).to_csv(index=False)
-    files.write_text(PATH, text)
+    frame = pd.DataFrame(table)
+    files.write_text(PATH, frame.to_csv(index=False))
 
 
 if __name__ == "__main__":

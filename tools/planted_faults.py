@@ -20,6 +20,7 @@ _NOISE = 0.5  # of a judge with a fault
 Frame = pd.DataFrame
 Random = np.random.Generator
 Values = np.ndarray
+# from a set with one scale, a score a row; from pairs, verdicts as (order, pair)
 Judge = Callable[[Frame, Random], Values]
 
 
@@ -51,7 +52,18 @@ def _points(frame: Frame, share: float) -> float:
 def _on_scale(frame: Frame, values: Values) -> Values:
     """Whole scores within the scale."""
     low, high = _ends(frame)
-    return np.clip(np.round(values), low, high)
+    rounded = np.round(values)
+    return np.clip(rounded, low, high)
+
+
+def _by_chance(frame: Frame, rng: Random, share: float) -> Values:
+    """Is a row among those of a share that chance takes? A flag a row."""
+    return rng.random(len(frame)) < share
+
+
+def _ranks(values: Values) -> Values:
+    """Of each value, the share of all values that are not above it."""
+    return pd.Series(values).rank(pct=True).to_numpy()
 
 
 def _noisy(
@@ -62,7 +74,14 @@ def _noisy(
     """The mean ratings and noise, in standard deviations of the ratings."""
     human = frame["human"].to_numpy()
     spread = noise * human.std()
-    return np.asarray(human + rng.normal(0, spread, len(human)))
+    errors = rng.normal(0, spread, len(human))
+    return np.asarray(human + errors)
+
+
+def _noisy_rows(frame: Frame, rng: Random) -> pd.Series:
+    """`_noisy`, by the index of the rows, to be grouped."""
+    noisy = _noisy(frame, rng)
+    return pd.Series(noisy, index=frame.index)
 
 
 def good(frame: Frame, rng: Random, noise: float) -> Values:
@@ -94,16 +113,17 @@ def _added(systems: int, share: float) -> Judge:
         most = max(high - bonus, third_lowest)
         candidates = means.index[means <= most]
         favoured = rng.choice(candidates, systems, replace=False)
-        is_favoured = frame["system_id"].isin(favoured).to_numpy()
+        is_favoured = frame["system_id"].isin(favoured)
+        added = bonus * is_favoured.to_numpy()
         noisy = _noisy(frame, rng)
-        return _on_scale(frame, noisy + is_favoured * bonus)
+        return _on_scale(frame, noisy + added)
 
     return judge
 
 
 def _halo(frame: Frame, rng: Random) -> Values:
     """Gives every aspect of an output the same opinion, but for little noise."""
-    noisy = pd.Series(_noisy(frame, rng), index=frame.index)
+    noisy = _noisy_rows(frame, rng)
     outputs = [frame["input_id"], frame["system_id"]]
     opinion = noisy.groupby(outputs).transform("mean")
     spread = 0.1 * noisy.std()
@@ -129,51 +149,58 @@ def _half_length(frame: Frame, rng: Random) -> Values:
     human = frame["human"].to_numpy()
     both = _standard(human) + _length(frame)
     opinion = both / np.sqrt(2)
-    return _on_scale(frame, human.mean() + human.std() * opinion)
+    deviations = human.std() * opinion
+    return _on_scale(frame, human.mean() + deviations)
 
 
 def _longer(frame: Frame, rng: Random) -> Values:
     """Adds .9 standard deviations of quality for one of length."""
-    bonus = 0.9 * frame["human"].std() * _length(frame)
+    spread = frame["human"].std()
+    bonus = 0.9 * spread * _length(frame)
     noisy = _noisy(frame, rng)
     return _on_scale(frame, noisy + bonus)
 
 
 def _gaps(frame: Frame, rng: Random) -> Values:
     """Mostly says nothing of the outputs that people rate lowest."""
-    ranks = frame["human"].rank(pct=True).to_numpy()
-    is_chosen = rng.random(len(frame)) < 0.6
-    is_silent = (ranks < 0.2) & is_chosen
-    scores = _on_scale(frame, _noisy(frame, rng))
+    ranks = _ranks(frame["human"].to_numpy())
+    is_low = ranks < 0.2
+    is_silent = is_low & _by_chance(frame, rng, 0.6)
+    noisy = _noisy(frame, rng)
+    scores = _on_scale(frame, noisy)
     return np.where(is_silent, np.nan, scores)
 
 
 def _mostly_top(frame: Frame, rng: Random) -> Values:
     """Gives 85 % of the outputs the highest score, the others one in their order."""
     noisy = _noisy(frame, rng)
-    ranks = pd.Series(noisy).rank(pct=True).to_numpy()
     low, high = _ends(frame)
-    below_top = np.clip(np.round(noisy), low, high - 1)
-    return np.where(ranks > 0.15, high, below_top)
+    rounded = np.round(noisy)
+    below_top = np.clip(rounded, low, high - 1)
+    is_top = _ranks(noisy) > 0.15
+    return np.where(is_top, high, below_top)
 
 
 def _nearly_constant(frame: Frame, rng: Random) -> Values:
     """Gives 97 % of the outputs one score, whatever they are."""
     _, high = _ends(frame)
-    is_usual = rng.random(len(frame)) < 0.97
-    scores = _on_scale(frame, _noisy(frame, rng))
-    return np.where(is_usual, high - 1, scores)
+    usual = high - 1
+    is_usual = _by_chance(frame, rng, 0.97)
+    noisy = _noisy(frame, rng)
+    scores = _on_scale(frame, noisy)
+    return np.where(is_usual, usual, scores)
 
 
 def _copy(frame: Frame, rng: Random) -> Values:
     """Says what one of the raters said."""
     raters = [name for name in frame if str(name).startswith("rater_")]
-    return frame[raters[0]].to_numpy(dtype=float)
+    copied = frame[raters[0]]
+    return copied.to_numpy(dtype=float)
 
 
 def _of_system(frame: Frame, rng: Random) -> Values:
     """Gives every output of a system the same score, the mean of what it said."""
-    noisy = pd.Series(_noisy(frame, rng), index=frame.index)
+    noisy = _noisy_rows(frame, rng)
     by_system = noisy.groupby(frame["system_id"])
     return by_system.transform("mean").to_numpy()
 
@@ -181,13 +208,15 @@ def _of_system(frame: Frame, rng: Random) -> Values:
 def _halved(frame: Frame, rng: Random) -> Values:
     """Halves the deviations from the mean."""
     noisy = _noisy(frame, rng, noise=0.25)
-    return np.asarray((noisy + noisy.mean()) / 2)
+    doubled = noisy + noisy.mean()
+    return np.asarray(doubled / 2)
 
 
 def _lenient(frame: Frame, rng: Random) -> Values:
     """Adds .3 of the scale: 1.2 points of one from 1 to 5."""
     noisy = _noisy(frame, rng)
-    return _on_scale(frame, noisy + _points(frame, 0.3))
+    bonus = _points(frame, 0.3)
+    return _on_scale(frame, noisy + bonus)
 
 
 FAULTS: Mapping[str, Fault] = {
@@ -255,9 +284,10 @@ def _better(
     noise: float = _NOISE,
 ) -> Values:
     """Takes the better output, in both orders; often the worse where noise is large."""
-    is_wrong = rng.random(len(frame)) < noise / 4
-    preference = frame["preference"].to_numpy()
-    verdicts = np.where(is_wrong, 3 - preference, preference)
+    is_wrong = _by_chance(frame, rng, noise / 4)
+    better = frame["preference"].to_numpy()
+    worse = 3 - better
+    verdicts = np.where(is_wrong, worse, better)
     return np.stack([verdicts, verdicts])
 
 
@@ -272,7 +302,7 @@ def _in_orders(share: float, forms: Values) -> Judge:
 
     def judge(frame: Frame, rng: Random) -> Values:
         verdicts = _better(frame, rng)
-        is_by_order = rng.random(len(frame)) < share
+        is_by_order = _by_chance(frame, rng, share)
         rows = rng.integers(0, len(forms), len(frame))
         by_order = forms[rows].T
         return np.where(is_by_order, by_order, verdicts)
@@ -284,7 +314,8 @@ def _takes_longer(frame: Frame, rng: Random) -> Values:
     """Takes the longer output."""
     length_1 = frame["output_1"].str.len()
     length_2 = frame["output_2"].str.len()
-    verdicts = np.where(length_1 >= length_2, 1.0, 2.0)
+    is_first = length_1 >= length_2
+    verdicts = np.where(is_first, 1.0, 2.0)
     return np.stack([verdicts, verdicts])
 
 
