@@ -8,7 +8,7 @@ do with them, and says the next command in words that can be pasted.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -32,9 +32,20 @@ _PLANS = (50, 100, 200)  # numbers of labels that are spoken of
 _TENTH = 10  # how narrow a mean's interval is to be: that part of the scale
 # a server has to be named by a person; until then the command says what it would ask
 SERVER = (
-    *("--engine", "openai", "--base-url", "http://127.0.0.1:8000/v1", "-m", "NAME"),
+    "--engine",
+    "openai",
+    "--base-url",
+    "http://127.0.0.1:8000/v1",
+    "-m",
+    "NAME",
     "--dry-run",
 )
+# what a prompt shows before the output, and under which title
+_PROMPT_TITLES = {
+    "instruction": "Question",
+    "source": "Source",
+    "reference": "Good answer",
+}
 
 
 @dataclass(frozen=True)
@@ -88,42 +99,55 @@ def report(read: Reader, request: Asked) -> Report:
     """
     rows = read([], [])
     frame, contents = file_contents.of_columns(rows)
-    proposal = _as_asked(file_contents.proposed(rows, frame, contents), request, rows)
+    proposal = file_contents.proposed(rows, frame, contents)
+    proposal = _as_asked(proposal, request, rows)
     if proposal.verdicts or file_contents.is_of_pairs(rows.columns):
         return _of_pairs(rows, contents, proposal, request)
-    mapping = [f"{ours}={name}" for ours, name in proposal.mapping.items()]
+    mapping = file_contents.mapping_said(proposal)
     if request.human:
         mapping.append(f"{RATING}={request.human}")
-    mapping += file_contents.raters_said(proposal)
-    columns_used = {*proposal.scores, *proposal.raters, *proposal.criteria}
-    columns_used |= {*proposal.mapping.values(), *rows.plan.sources.get(RATING, ())}
-    values = {column.values for column in contents if column.name in columns_used}
-    said_values = sorted(values - {""})
-    chosen = read(mapping, said_values)
-    so_far = Report(len(rows), _table(chosen, contents, proposal))
-    so_far = replace(so_far, mapping=mapping, values=said_values)
+    columns_used = [*proposal.scores, *rows.plan.sources.get(RATING, ())]
+    values = file_contents.values_said(proposal, contents, columns_used)
+    chosen = read(mapping, values)
+    so_far = Report(
+        rows=len(rows),
+        columns=_table(chosen, contents, proposal),
+        mapping=mapping,
+        values=values,
+    )
     return _measured(so_far, chosen, proposal, request)
 
 
 def _as_asked(proposal: Proposal, request: Asked, rows: Parts) -> Proposal:
     """The proposal, with what the user said before it."""
-    said = {*request.scores, request.human} - {""}
-    for name in said:
+    user_columns = {*request.scores, request.human} - {""}
+    for name in user_columns:
         if "*" not in name and name not in rows.columns:
             raise InputError(rows.lacks(name))
-    scores = list(request.scores) or [n for n in proposal.scores if n not in said]
-    raters = list(proposal.raters)
-    criteria = list(proposal.criteria)
-    for name in said:
-        for columns in (raters, criteria):
-            if name in columns:
-                columns.remove(name)
-    if request.human:
-        raters, criteria = [], []
-    mapping = {o: name for o, name in proposal.mapping.items() if name not in said}
+    scores = list(request.scores)
+    if not scores:
+        scores = _without(proposal.scores, user_columns)
+    raters: list[str] = []
+    criteria: list[str] = []
+    if not request.human:
+        raters = _without(proposal.raters, user_columns)
+        criteria = _without(proposal.criteria, user_columns)
+    mapping = {}
+    for ours, name in proposal.mapping.items():
+        if name not in user_columns:
+            mapping[ours] = name
     return replace(
-        proposal, scores=scores, raters=raters, criteria=criteria, mapping=mapping
+        proposal,
+        scores=scores,
+        raters=raters,
+        criteria=criteria,
+        mapping=mapping,
     )
+
+
+def _without(names: Sequence[str], excluded: Collection[str]) -> list[str]:
+    """The names that are not among the excluded ones."""
+    return [name for name in names if name not in excluded]
 
 
 def _table(
@@ -138,30 +162,44 @@ def _table(
     """
     uses = {}
     for ours, names in rows.plan.sources.items():
+        is_said = rows.plan.why.get(ours) == "said"
         for name in names:
-            uses[name] = "" if ours in (name, OTHER + name) else ours
-            if rows.plan.why.get(ours) != "said" and ours == name:
-                uses[name] = ours if file_contents.known(ours) else ""
+            is_renamed = ours not in (name, OTHER + name)
+            is_usual = ours == name and not is_said and file_contents.known(ours)
+            uses[name] = ""
+            if is_renamed or is_usual:
+                uses[name] = ours
     for score in proposal.scores:
         uses[score] = f"a judge's score{_mark(score, proposal)}"
     for name in (*proposal.mapping.values(), *proposal.raters, *proposal.criteria):
         uses[name] = f"{uses[name]}{_mark(name, proposal)}"
-    for name, why in rows.plan.left_out.items():
-        uses[name] = f"nothing: {why[:60]}"
-    table = pd.DataFrame(
-        {
-            "column": [column.name for column in contents],
-            "holds": [column.words for column in contents],
-            "taken for": [uses.get(column.name, "") for column in contents],
-        }
-    )
+    for name, reason in rows.plan.left_out.items():
+        uses[name] = f"nothing: {reason[:60]}"
+    table = _table_of_uses(contents, uses)
     # of many columns those that are taken come first
     order = table["taken for"].eq("").argsort(kind="stable")
     return table.iloc[order].reset_index(drop=True)
 
 
 def _mark(name: str, proposal: Proposal) -> str:
-    return "?" if name in proposal.why else ""
+    """The question mark of a column that is only proposed."""
+    if name in proposal.why:
+        return "?"
+    return ""
+
+
+def _table_of_uses(
+    contents: Sequence[Content], uses: Mapping[str, str]
+) -> pd.DataFrame:
+    """`column, holds, taken for`, in the order of the file.
+
+    uses: column -> what it is taken for.
+    """
+    rows = []
+    for column in contents:
+        use = uses.get(column.name, "")
+        rows.append((column.name, column.words, use))
+    return pd.DataFrame(rows, columns=["column", "holds", "taken for"])
 
 
 # -- what can be done with rows that are rated or scored
@@ -176,8 +214,9 @@ def _measured(
     rows: read with the proposal.
     """
     scores = [rows.ours(name) for name in proposal.scores]
-    raters = [name for name in rows.theirs if name.startswith("rater_")]
-    humans = [RATING] if RATING in rows.theirs else raters
+    humans = [RATING]
+    if RATING not in rows.theirs:
+        humans = [name for name in rows.theirs if name.startswith("rater_")]
     try:
         data, notes = rated_rows.prepared(rows.whole(), scores, humans, request.said)
     except InputError as error:
@@ -198,17 +237,20 @@ def _measured(
 
 def _guesses(so_far: Report, proposal: Proposal) -> Iterator[str]:
     """Which proposals a person should look at twice, in one line."""
-    guessed = [*proposal.why]
-    if guessed:
+    if proposal.why:
+        guessed = ", ".join(proposal.why)
         yield (
-            f"a proposal, by what the cells hold (?): {', '.join(guessed)}; the command "
+            f"a proposal, by what the cells hold (?): {guessed}; the command "
             "below says it, change what is wrong"
         )
 
 
 def _ratings(data: Rows, humans: Sequence[str]) -> np.ndarray:
     """The mean rating of each row, NaN where there is none."""
-    columns = {name: data.numbers(name) for name in humans if name in data.frame}
+    columns = {}
+    for name in humans:
+        if name in data.frame:
+            columns[name] = data.numbers(name)
     if not columns:
         return np.full(len(data), np.nan)
     return pd.DataFrame(columns).mean(axis=1).to_numpy()
@@ -236,23 +278,26 @@ class _Counts:
         both = rated
         if scores:
             both = rated & ~np.isnan(data.numbers(scores[0]))
-        frame = data.frame
-        names = {"input_id": 0, "system_id": 0}
-        for key in names:
-            if key in frame:
-                names[key] = int(frame[key].nunique())
-        kinds = rated_columns.rater_kinds(list(map(str, frame)), "rater_")
+        columns = [str(name) for name in data.frame]
+        kinds = rated_columns.rater_kinds(columns, "rater_")
         raters = set().union(*kinds.values()) - {RATER}
-        labels = len(np.unique(ratings[rated]))
+        labels = np.unique(ratings[rated])
         return cls(
-            rows=len(frame),
+            rows=len(data.frame),
             rated=int(rated.sum()),
             both=int(both.sum()),
-            inputs=names["input_id"],
-            systems=names["system_id"],
+            inputs=_number_of(data.frame, "input_id"),
+            systems=_number_of(data.frame, "system_id"),
             raters=len(raters),
-            labels=labels,
+            labels=len(labels),
         )
+
+
+def _number_of(frame: pd.DataFrame, key: str) -> int:
+    """How many names a column has; 0 where there is no such column."""
+    if key not in frame:
+        return 0
+    return int(frame[key].nunique())
 
 
 def _facts(
@@ -271,10 +316,12 @@ def _facts(
         aspects = f", {data.frame['aspect'].nunique()} aspects"
     yield f"{counts.rows:,} outputs: {inputs}, {systems}, {raters}{aspects}"
     if counts.rated:
-        low, high = np.nanmin(ratings), np.nanmax(ratings)
+        low = np.nanmin(ratings)
+        high = np.nanmax(ratings)
+        mean = np.nanmean(ratings)
         yield (
             f"{counts.rated:,} of them rated, from {low:g} to {high:g}, mean "
-            f"{np.nanmean(ratings):.3g} (--human-scale says another scale)"
+            f"{mean:.3g} (--human-scale says another scale)"
         )
     yield from notes
 
@@ -283,8 +330,9 @@ def _say_what_can_be_done(
     so_far: Report, counts: _Counts, has_score: bool, has_output: bool
 ) -> None:
     """Which command gives which statistic, and what is missing for the others."""
-    can, lacks = so_far.can, so_far.lacks
-    enough = counts.both >= _LEAST
+    can = so_far.can
+    lacks = so_far.lacks
+    has_enough = counts.both >= _LEAST
     if not counts.rated:
         lacks["ratings"] = "meta, card, estimate (nlgeval label makes a blind sheet)"
     if not has_score:
@@ -293,7 +341,7 @@ def _say_what_can_be_done(
         lacks["outputs"] = "card of a judge that is asked (--map output=COLUMN)"
     elif counts.rated >= _LEAST:
         can["card"] = "of a judge that you ask about these outputs"
-    if has_score and enough:
+    if has_score and has_enough:
         can["meta"] = ", ".join(_levels(counts, lacks))
         can["card --scores"] = f"of the scores, on {counts.both:,} rated rows"
         if counts.labels <= _MOST_LABELS:
@@ -321,10 +369,9 @@ def _levels(counts: _Counts, lacks: dict[str, str]) -> Iterator[str]:
     if counts.systems >= _LEAST:
         yield "system level"
     if counts.systems < LEAST_SYSTEMS:
-        more = LEAST_SYSTEMS - counts.systems
-        lacks[counted_noun(more, "more system", "more systems")] = (
-            f"an interval at system level ({LEAST_SYSTEMS} at least)"
-        )
+        missing = LEAST_SYSTEMS - counts.systems
+        systems = counted_noun(missing, "more system", "more systems")
+        lacks[systems] = f"an interval at system level ({LEAST_SYSTEMS} at least)"
 
 
 # -- how many labels would tell what
@@ -351,14 +398,7 @@ def _tells(
     scores: columns with a judge's scores; only the first two are looked at.
     """
     if counts.both < _LEAST or not scores:
-        numbers = [n for n in _PLANS if n > counts.rated]
-        if counts.rated >= _LEAST:
-            numbers = [counts.rated, *numbers]
-        sentences = [f"{n} a tau of {least_told(n):.2f}" for n in numbers[:3]]
-        yield (
-            f"rated rows tell a judge from chance: {', '.join(sentences)} "
-            "(four times in five, rows independent)"
-        )
+        yield _tells_any_judge(counts)
         return
     rated = replace(data, frame=data.frame.assign(**{RATING: ratings}))
     for score in scores[:2]:
@@ -366,34 +406,67 @@ def _tells(
     yield from _tells_means(rated, scores[0], ratings)
 
 
+def _tells_any_judge(counts: _Counts) -> str:
+    """Which tau of a judge some numbers of rated rows would tell from chance."""
+    numbers = []
+    if counts.rated >= _LEAST:
+        numbers.append(counts.rated)
+    for number in _PLANS:
+        if number > counts.rated:
+            numbers.append(number)
+    sentences = []
+    for number in numbers[:3]:
+        sentences.append(f"{number} a tau of {least_told(number):.2f}")
+    return (
+        f"rated rows tell a judge from chance: {', '.join(sentences)} "
+        "(four times in five, rows independent)"
+    )
+
+
 def _tells_from_chance(data: Rows, score: str) -> Iterator[str]:
     """Whether a score differs from chance, and about how many rows would tell."""
     from judgecard import rated_files
 
     settings = rated_files.Settings(
-        coefs=("kendall-b",), compare=False, baselines=False
+        coefs=("kendall-b",),
+        compare=False,
+        baselines=False,
     )
     table = rated_files.correlate(data, [score], settings).correlations
     for row in table.head(3).to_dict("records"):
-        group = f"{row['group']}, " if row.get("group") else ""
-        name = f"{group}{score.removeprefix(OTHER)}"
-        value, low, high = (row[part] for part in ("value", "ci_low", "ci_high"))
+        name = score.removeprefix(OTHER)
+        if row.get("group"):
+            name = f"{row['group']}, {name}"
+        low = row["ci_low"]
+        high = row["ci_high"]
         if np.isnan(low):
             yield f"{name}: no interval ({row.get('reason', '')})"
             continue
-        words = f"{name}: tau-b {value:.2f} [{low:.2f}, {high:.2f}]"
+        words = f"{name}: tau-b {row['value']:.2f} [{low:.2f}, {high:.2f}]"
         if low > 0 or high < 0:
             yield f"{words}, told from chance by these {row['n']:,} rows"
             continue
-        end = low if value > 0 else -high
-        more = "no order at all"
-        if value:
-            times = verdict.times_as_many(abs(value), end, 0)
-            needed = math.ceil(row["n"] * times)
-            more = f"about {needed:,} rated rows would tell"
-        if value and "system_id" in data.frame:
-            more = f"{more}, with as many times more systems and inputs"
-        yield f"{words}, not told from chance by {row['n']:,} rows; {more}"
+        needed = _rows_needed(row)
+        if row["value"] and "system_id" in data.frame:
+            needed = f"{needed}, with as many times more systems and inputs"
+        yield f"{words}, not told from chance by {row['n']:,} rows; {needed}"
+
+
+def _rows_needed(row: Mapping[str, Any]) -> str:
+    """About how many rated rows would tell a score from chance.
+
+    row: of a table of correlations, with an interval around 0.
+    """
+    value = row["value"]
+    if not value:
+        return "no order at all"
+    # the end of the interval on the side of chance, seen from the value
+    end = -row["ci_high"]
+    if value > 0:
+        end = row["ci_low"]
+    times = verdict.times_as_many(abs(value), end, 0)
+    needed = math.ceil(row["n"] * times)
+    return f"about {needed:,} rated rows would tell"
 
 
 def _tells_means(data: Rows, score: str, ratings: np.ndarray) -> Iterator[str]:
@@ -413,7 +486,9 @@ def _tells_means(data: Rows, score: str, ratings: np.ndarray) -> Iterator[str]:
             yield f"means: {error}"
             return
         labels = plan.reason or f"{plan.labels:,.0f} rated inputs"
-        title = f"{group.label}, " if group.label else ""
+        title = ""
+        if group.label:
+            title = f"{group.label}, "
         yield (
             f"{title}a system's mean within {width / 2:.2g} either way: {labels} "
             f"({plan.alone:,.0f} without the judge)"
@@ -444,46 +519,53 @@ def _next(
             words += ["--level", "dataset", "--level", "system"]
         return words
     if counts.rated >= _LEAST and "output" in rows.theirs:
-        ends = request.said.human_scale or (np.nanmin(ratings), np.nanmax(ratings))
-        low, high = (f"{end:g}" for end in ends)
-        if not ends[0] < ends[1]:
-            return []
-        words = ["nlgeval", "card", "-e", "prompted"]
-        words += ["-s", f"prompt={_prompt(rows, low, high)}"]
-        if (low, high) != ("1", "5"):
-            words += ["-s", f"low={low}", "-s", f"high={high}"]
-        return [*words, "-i", request.path, *SERVER]
+        scale = request.said.human_scale
+        return _next_card(
+            rows, request.path, scale or (np.nanmin(ratings), np.nanmax(ratings))
+        )
     if "--from mqm" in " ".join(rows.remarks):
         return ["nlgeval", "doctor", request.path, "--from", "mqm"]
     if "output" not in rows.theirs:
         return []
     if not counts.rated:
         number = min(_PLANS[1], counts.rows)
-        return [
-            "nlgeval",
-            "label",
-            request.path,
-            "-o",
-            "labels.csv",
-            "--n",
-            str(number),
-        ]
+        words = ["nlgeval", "label", request.path]
+        words += ["-o", "labels.csv"]
+        words += ["--n", str(number)]
+        return words
     return []
+
+
+def _next_card(rows: Parts, path: str, scale: tuple[float, float]) -> list[str]:
+    """The command of a card of a judge that is asked; none for a scale of one value.
+
+    scale: from lowest to highest.
+    """
+    lowest, highest = scale
+    if not lowest < highest:
+        return []
+    low = f"{lowest:g}"
+    high = f"{highest:g}"
+    words = ["nlgeval", "card", "-e", "prompted"]
+    words += ["-s", f"prompt={_prompt(rows, low, high)}"]
+    if (low, high) != ("1", "5"):
+        words += ["-s", f"low={low}", "-s", f"high={high}"]
+    words += ["-i", path]
+    words += SERVER
+    return words
 
 
 def _prompt(rows: Parts, low: str, high: str) -> str:
     """A plain prompt with what the rows have."""
-    parts = []
-    for ours, title in (
-        ("instruction", "Question"),
-        ("source", "Source"),
-        ("reference", "Good answer"),
-    ):
+    of_aspect = ""
+    if "aspect" in rows.theirs:
+        of_aspect = " by its {aspect}"
+    parts = [f"Rate the answer{of_aspect} from {low} to {high}."]
+    for ours, title in _PROMPT_TITLES.items():
         if ours in rows.theirs:
             parts.append(f"{title}: {{{ours}}}")
-    of_aspect = " by its {aspect}" if "aspect" in rows.theirs else ""
-    ask = f"Rate the answer{of_aspect} from {low} to {high}."
-    return "  ".join([ask, *parts, "Answer: {output}", "Rating:"])
+    parts += ["Answer: {output}", "Rating:"]
+    return "  ".join(parts)
 
 
 # -- pairs
@@ -493,27 +575,17 @@ def _of_pairs(
     rows: Parts, contents: Sequence[Content], proposal: Proposal, request: Asked
 ) -> Report:
     """The report of rows that are pairs of outputs."""
-    verdicts = list(proposal.verdicts)
-    people = request.human
-    if not people and len(verdicts) > len(proposal.scores):
-        people = verdicts[0]
-    elif not people and "preference" in rows.theirs:
-        people = "preference"
-    judges = [name for name in proposal.scores if name != people]
-    uses = dict.fromkeys(judges, "a judge's verdict?") | {people: "what people prefer"}
-    table = pd.DataFrame(
-        {
-            "column": [column.name for column in contents],
-            "holds": [column.words for column in contents],
-            "taken for": [uses.get(column.name, "") for column in contents],
-        }
-    )
+    people = request.human or _verdicts_of_people(rows, proposal)
+    judges = _without(proposal.scores, [people])
+    uses = dict.fromkeys(judges, "a judge's verdict?")
+    uses[people] = "what people prefer"
+    table = _table_of_uses(contents, uses)
     so_far = Report(len(rows), table, [f"{len(rows):,} pairs of outputs"])
     if not people:
         so_far.lacks["what people prefer (1, 2, 0 or A, B, tie)"] = "meta --pairs"
     if not judges:
         so_far.lacks["a judge's verdicts"] = "meta --pairs"
-    texts = {"output_1", "output_2"} <= {*rows.theirs}
+    has_texts = "output_1" in rows.theirs and "output_2" in rows.theirs
     command = []
     if people and judges:
         so_far.can["meta --pairs"] = (
@@ -523,12 +595,24 @@ def _of_pairs(
         for name in judges:
             command += ["--score", name]
         command += ["--human", people]
-    elif texts and people:
+    elif has_texts and people:
         so_far.can["score -e preference"] = "verdicts of a judge that you ask"
         prompt = "prompt=Which is better, A or B?  A: {output_1}  B: {output_2}"
-        command = ["nlgeval", "score", "-e", "preference", "-s", prompt, "-i"]
-        command += [request.path, "-o", "verdicts.csv", *SERVER]
+        command = ["nlgeval", "score", "-e", "preference"]
+        command += ["-s", prompt]
+        command += ["-i", request.path]
+        command += ["-o", "verdicts.csv"]
+        command += SERVER
     return replace(so_far, command=command)
+
+
+def _verdicts_of_people(rows: Parts, proposal: Proposal) -> str:
+    """The column with what people prefer; "" for none."""
+    if len(proposal.verdicts) > len(proposal.scores):
+        return proposal.verdicts[0]
+    if "preference" in rows.theirs:
+        return "preference"
+    return ""
 
 
 def shown(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -28,6 +29,7 @@ Kind = Literal["empty", "text", "name", "rating", "number", "label", "object"]
 # A scale from 0 to 10 has so many values; a column with more is no column of ratings.
 _MOST_VALUES = 11
 _MOST_LABELS = 12
+_LISTED = 4  # labels that a person is shown
 # each label stands in so many rows on average; names of texts do not repeat so
 _REPEATS = 3
 _LABEL_LENGTH = 30
@@ -141,28 +143,37 @@ def content(name: str, values: Sequence[Any]) -> Content:
     if len(numbers) >= _MOSTLY * len(present):
         return _of_numbers(name, np.array(numbers), gaps, slips)
     texts = [str(value).strip() for value in present]
+    return _of_labels(name, texts, gaps) or _of_texts(name, texts, gaps)
+
+
+def _of_labels(name: str, texts: Sequence[str], gaps: str) -> Content | None:
+    """The content of a column of few short words; None for other texts."""
     different = set(texts)
-    lengths = list(map(len, texts))
-    is_short = len(different) <= _MOST_LABELS and max(lengths) <= _LABEL_LENGTH
-    stand_for = ""
-    if is_short:
-        stand_for = _stand_for(different)
-    if stand_for or (is_short and len(texts) >= _REPEATS * len(different)):
-        listed = sorted(different)
-        if len(listed) > 4:
-            listed[4:] = ["..."]
-        described = f"{len(different)} words: {', '.join(listed)}{gaps}"
-        kind_of_label: Kind = "label"
-        if stand_for:
-            kind_of_label = "rating"
-        return Content(name, kind_of_label, described, values=stand_for)
+    longest = max(map(len, texts))
+    if len(different) > _MOST_LABELS or longest > _LABEL_LENGTH:
+        return None
+    kind: Kind = "rating"
+    stand_for = _stand_for(different)
+    if not stand_for:
+        kind = "label"
+        if len(texts) < _REPEATS * len(different):
+            return None
+    listed = sorted(different)
+    if len(listed) > _LISTED:
+        listed[_LISTED:] = ["..."]
+    described = f"{len(different)} words: {', '.join(listed)}{gaps}"
+    return Content(name, kind, described, values=stand_for)
+
+
+def _of_texts(name: str, texts: Sequence[str], gaps: str) -> Content:
+    """The content of a column of names or of longer texts."""
     words = pd.Series(texts).str.split().str.len().median()
+    length = np.median([len(text) for text in texts])
     kind: Kind = "name"
-    if words >= _TEXT_WORDS or np.median(lengths) > _TEXT_LENGTH:
+    if words >= _TEXT_WORDS or length > _TEXT_LENGTH:
         kind = "text"
-    counted = f"{len(different):,} different {kind}s"
-    length = f"about {np.median(lengths):.0f} characters"
-    return Content(name, kind, f"{counted}, {length}{gaps}")
+    described = f"{len(set(texts)):,} different {kind}s"
+    return Content(name, kind, f"{described}, about {length:.0f} characters{gaps}")
 
 
 def _stand_for(words: set[str]) -> str:
@@ -177,24 +188,52 @@ def _stand_for(words: set[str]) -> str:
     if len(by_small) < len(words):
         return ""
     for lowest, highest in _TWO_WORDS:
-        if {*by_small} == {lowest, highest}:
+        if set(by_small) == {lowest, highest}:
             return f"{by_small[lowest]}=0,{by_small[highest]}=1"
     for steps in _STEPS:
-        if len(words) > 1 and {*by_small} <= {*steps}:
-            numbered = enumerate(steps, start=1)
-            numbered_words = [
-                f"{by_small[s]}={n}" for n, s in numbered if s in by_small
-            ]
-            return ",".join(numbered_words)
-    for form, ending in ((_SHARE, ""), (_LEADING, "*")):
-        marks = {match[1] if (match := form.fullmatch(word)) else "" for word in words}
-        if len(marks) == 1 and "" not in marks:
-            return f"N{marks.pop()}{ending}"
+        if len(words) > 1 and set(by_small).issubset(steps):
+            return _numbered(by_small, steps)
+    mark = _mark_of(words, _SHARE)
+    if mark:
+        return f"N{mark}"
+    mark = _mark_of(words, _LEADING)
+    if mark:
+        return f"N{mark}*"
     return ""
 
 
+def _numbered(by_small: Mapping[str, str], steps: Sequence[str]) -> str:
+    """Words with the numbers of their steps, as `--values` has it.
+
+    by_small: the word in small letters -> as it is in the file.
+    """
+    numbered = []
+    for number, step in enumerate(steps, start=1):
+        if step in by_small:
+            numbered.append(f"{by_small[step]}={number}")
+    return ",".join(numbered)
+
+
+def _mark_of(words: set[str], form: re.Pattern[str]) -> str:
+    """What follows the number in all words of a form, such as "/5"; "" where a word is
+    not of that form, or they differ.
+    """
+    marks = set()
+    for word in words:
+        match = form.fullmatch(word)
+        if not match:
+            return ""
+        marks.add(match[1])
+    if len(marks) != 1:
+        return ""
+    return str(marks.pop())
+
+
 def _gaps(missing: int) -> str:
-    return f", {missing:,} missing" if missing else ""
+    """What is said of missing cells; "" for none."""
+    if missing:
+        return f", {missing:,} missing"
+    return ""
 
 
 def _numbers(present: Sequence[Any]) -> tuple[list[float], list[str]]:
@@ -219,22 +258,24 @@ def _of_numbers(
     if not len(numbers):
         return Content(name, "empty", "nothing but words for a missing number")
     values, counts = np.unique(numbers, return_counts=True)
+    lowest = values[0]
+    highest = values[-1]
     words = (
-        f"{len(numbers):,} numbers from {values[0]:g} to {values[-1]:g} "
+        f"{len(numbers):,} numbers from {lowest:g} to {highest:g} "
         f"({len(values):,} different){gaps}"
     )
     if slips:
         words = f"{words}, {len(slips):,} no number"
     kind: Kind = "number"
-    is_row_of_integers = (
-        not (values % 1).any()
-        and values[-1] - values[0] == len(values) - 1
-        and len(set(counts)) == 1
-    )
-    if is_row_of_integers and len(values) > _MOST_VALUES:
+    is_without_gap = highest - lowest == len(values) - 1
+    is_row_of_integers = is_without_gap and not (values % 1).any()
+    is_even = len(set(counts)) == 1
+    if len(values) <= _MOST_VALUES:
+        has_whole_or_half = not (values * 2 % 1).any()
+        if has_whole_or_half:
+            kind = "rating"
+    elif is_row_of_integers and is_even:
         kind = "name"
-    elif len(values) <= _MOST_VALUES and not (values * 2 % 1).any():
-        kind = "rating"
     return Content(name, kind, words, tuple(slips), varies=len(values) > 1)
 
 
@@ -262,14 +303,35 @@ def words_for(rows: Parts, needs: Collection[str]) -> tuple[list[str], list[str]
     proposal = proposed(rows, frame, contents)
     if "human" not in needs:
         proposal = replace(proposal, raters=(), criteria=())
-    mapping = [f"{ours}={name}" for ours, name in proposal.mapping.items()]
-    mapping += raters_said(proposal)
-    columns_used = {*proposal.raters, *proposal.criteria, *proposal.mapping.values()}
-    values = {column.values for column in contents if column.name in columns_used}
-    return mapping, sorted(values - {""})
+    return mapping_said(proposal), values_said(proposal, contents)
 
 
-def raters_said(proposal: Proposal) -> list[str]:
+def mapping_said(proposal: Proposal) -> list[str]:
+    """What says a proposal: texts of `--map`."""
+    mapping = []
+    for ours, name in proposal.mapping.items():
+        mapping.append(f"{ours}={name}")
+    return mapping + _raters_said(proposal)
+
+
+def values_said(
+    proposal: Proposal, contents: Sequence[Content], further: Sequence[str] = ()
+) -> list[str]:
+    """What says the words that stand for ratings: texts of `--values`.
+
+    contents: of each column.
+    further: columns that are used beside those of people, places and texts.
+    """
+    columns_used = {*proposal.mapping.values(), *further}
+    columns_used.update(proposal.raters, proposal.criteria)
+    values = set()
+    for column in contents:
+        if column.values and column.name in columns_used:
+            values.add(column.values)
+    return sorted(values)
+
+
+def _raters_said(proposal: Proposal) -> list[str]:
     """What says who rated: texts of `--map`. Of several criteria the first is taken."""
     if proposal.criteria:
         return [f"{RATING}={proposal.criteria[0]}"]
@@ -283,7 +345,8 @@ def raters_said(proposal: Proposal) -> list[str]:
 
 def is_of_pairs(columns: Sequence[str]) -> bool:
     """Whether names of columns say that a row is a pair of outputs."""
-    return len({*columns} & {*_PAIRED}) > 1 or "preference" in columns
+    paired = set(columns).intersection(_PAIRED)
+    return len(paired) > 1 or "preference" in columns
 
 
 def _has_verdicts(
@@ -291,8 +354,9 @@ def _has_verdicts(
 ) -> bool:
     """Whether what people say are words for verdicts on pairs."""
     for name in rows.plan.sources.get(RATING, ()):
-        is_number = by_name[name].kind in ("rating", "number", "empty")
-        if not is_number and are_verdicts(frame[name].tolist()):
+        if by_name[name].kind in ("rating", "number", "empty"):
+            continue
+        if are_verdicts(frame[name].tolist()):
             return True
     return False
 
@@ -300,10 +364,10 @@ def _has_verdicts(
 def are_verdicts(values: Sequence[Any]) -> bool:
     """Whether every cell can be a verdict on a pair, and some name an output."""
     try:
-        read = {as_verdict(value) for value in values}
+        verdicts = {as_verdict(value) for value in values}
     except ValueError:
         return False
-    return bool(read & {1.0, 2.0})
+    return 1.0 in verdicts or 2.0 in verdicts
 
 
 def proposed(rows: Parts, frame: pd.DataFrame, contents: Sequence[Content]) -> Proposal:
@@ -320,36 +384,55 @@ def proposed(rows: Parts, frame: pd.DataFrame, contents: Sequence[Content]) -> P
     free = [name for name in rows.columns if name not in names_used]
     if is_of_pairs(rows.columns) or _has_verdicts(rows, frame, by_name):
         return _of_pairs(rows, frame)
-    why: dict[str, str] = {}
-    mapping = _texts(rows, by_name, free, why)
-    mapping |= _places(rows, frame, by_name, free, mapping, why)
+    reasons: dict[str, str] = {}
+    mapping = _texts(rows, by_name, free, reasons)
+    mapping |= _places(rows, frame, by_name, free, mapping, reasons)
     recorded = _with_status(rows)
     scores = list(recorded)
-    raters: list[str] = []
+    rated: list[str] = []
     for name in free:
-        is_numeric = by_name[name].kind in ("rating", "number")
-        if not is_numeric or name in mapping.values():
+        if name in mapping.values() or name in recorded:
             continue
-        if name in recorded or is_fact(name) or name.endswith("seen_in_training"):
-            continue
-        if _COUNTED.fullmatch(name) or not by_name[name].varies:
+        if not _may_be_measured(by_name[name]):
             continue
         if _is_rating(by_name[name]):
-            raters.append(name)
-            why[name] = "few different numbers"
+            rated.append(name)
+            reasons[name] = "few different numbers"
         elif _OF_JUDGE.search(name):
             scores.append(name)
-            why[name] = "numbers, by its name a judge's"
-    if RATING in rows.theirs and not recorded:
+            reasons[name] = "numbers, by its name a judge's"
+    has_ratings = RATING in rows.theirs
+    if has_ratings and not recorded:
         # whose ratings is said: other columns of few numbers may be a judge's
-        scores += [name for name in raters if name not in scores]
-        raters = []
-    criteria = [name for name in raters if name.lower() in _known_aspects()]
-    raters = [name for name in raters if name not in criteria]
-    if RATER in rows.theirs and raters and RATING not in rows.theirs:
+        scores += rated
+        rated = []
+    raters, criteria = _raters_and_criteria(rated)
+    if RATER in rows.theirs and raters and not has_ratings:
         mapping[RATING] = raters[0]
         raters = []
-    return Proposal(mapping, scores, raters, criteria, (), why)
+    return Proposal(mapping, scores, raters, criteria, why=reasons)
+
+
+def _may_be_measured(column: Content) -> bool:
+    """Whether a column holds different numbers that count or state nothing else."""
+    if column.kind not in ("rating", "number") or not column.varies:
+        return False
+    if is_fact(column.name) or column.name.endswith("seen_in_training"):
+        return False
+    return not _COUNTED.fullmatch(column.name)
+
+
+def _raters_and_criteria(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Columns of ratings: those of one rater each, and those of one criterion each."""
+    aspects = _known_aspects()
+    raters = []
+    criteria = []
+    for name in names:
+        if name.lower() in aspects:
+            criteria.append(name)
+        else:
+            raters.append(name)
+    return raters, criteria
 
 
 def _is_rating(column: Content) -> bool:
@@ -379,20 +462,28 @@ def _with_status(rows: Parts) -> list[str]:
 
 
 def _texts(
-    rows: Parts, by_name: Mapping[str, Content], free: list[str], why: dict[str, str]
+    rows: Parts,
+    by_name: Mapping[str, Content],
+    free: Sequence[str],
+    reasons: dict[str, str],
 ) -> dict[str, str]:
     """Our column of texts, `output` and `instruction` -> the one it may be."""
     mapping: dict[str, str] = {}
     texts = [name for name in free if by_name[name].kind == "text"]
     if "output" not in rows.theirs and texts:
-        likely = nearest(rows.plan, texts, "output")
-        mapping["output"] = likely or texts[-1]
-        why[mapping["output"]] = "a name like an output's" if likely else "texts"
-        texts.remove(mapping["output"])
-    if texts and not {"instruction", "source"} & {*rows.theirs}:
-        likely = nearest(rows.plan, texts, "instruction")
-        mapping["instruction"] = likely or texts[0]
-        why[mapping["instruction"]] = "texts"
+        output = nearest(rows.plan, texts, "output")
+        reason = "a name like an output's"
+        if not output:
+            output = texts[-1]
+            reason = "texts"
+        mapping["output"] = output
+        reasons[output] = reason
+        texts.remove(output)
+    has_input = "instruction" in rows.theirs or "source" in rows.theirs
+    if texts and not has_input:
+        instruction = nearest(rows.plan, texts, "instruction") or texts[0]
+        mapping["instruction"] = instruction
+        reasons[instruction] = "texts"
     return mapping
 
 
@@ -402,7 +493,7 @@ def _places(
     by_name: Mapping[str, Content],
     free: Sequence[str],
     mapping: Mapping[str, str],
-    why: dict[str, str],
+    reasons: dict[str, str],
 ) -> dict[str, str]:
     """`input_id` and `system_id` -> columns that they may be: two of which no pair of
     values stands in two rows, and each value of both in several.
@@ -410,24 +501,25 @@ def _places(
     if "input_id" in rows.theirs and "system_id" in rows.theirs:
         return {}
     short = [name for name in free if by_name[name].kind in ("label", "name")]
-    texts = [mapping.get("instruction", "")]
-    texts += rows.plan.sources.get("instruction", ())
-    inputs = rows.plan.sources.get("input_id") or [*short, *filter(None, texts)]
+    inputs = list(rows.plan.sources.get("input_id", ()))
+    if not inputs:
+        texts = [mapping.get("instruction", "")]
+        texts += rows.plan.sources.get("instruction", ())
+        inputs = short + [name for name in texts if name]
     systems = rows.plan.sources.get("system_id") or short
     # there are fewer systems than inputs, as a rule
     systems = sorted(systems, key=lambda name: frame[name].nunique())
-    for system in systems:
-        for place in inputs:
-            if place == system or not _crossed(frame[place], frame[system]):
-                continue
-            crossed_names = {}
-            if "input_id" not in rows.theirs:
-                crossed_names["input_id"] = place
-                why.setdefault(place, f"each value once beside each of {system}")
-            if "system_id" not in rows.theirs:
-                crossed_names["system_id"] = system
-                why[system] = f"each value once beside each of {place}"
-            return crossed_names
+    for system, place in product(systems, inputs):
+        if place == system or not _crossed(frame[place], frame[system]):
+            continue
+        crossed_names = {}
+        if "input_id" not in rows.theirs:
+            crossed_names["input_id"] = place
+            reasons.setdefault(place, f"each value once beside each of {system}")
+        if "system_id" not in rows.theirs:
+            crossed_names["system_id"] = system
+            reasons[system] = f"each value once beside each of {place}"
+        return crossed_names
     return {}
 
 
@@ -449,8 +541,12 @@ def _of_pairs(rows: Parts, frame: pd.DataFrame) -> Proposal:
             continue
         if are_verdicts(frame[name].tolist()):
             verdicts.append(name)
-    people = list(filter(_OF_PEOPLE.search, verdicts))
+    people = [name for name in verdicts if _OF_PEOPLE.search(name)]
     people.sort(key=lambda name: "human" not in name.lower())
-    further = [name for name in verdicts if name not in people[:1]]
-    why = dict.fromkeys(verdicts, "verdicts on pairs")
-    return Proposal(scores=further, verdicts=[*people[:1], *further], why=why)
+    chosen = people[:1]
+    further = [name for name in verdicts if name not in chosen]
+    return Proposal(
+        scores=further,
+        verdicts=chosen + further,
+        why=dict.fromkeys(verdicts, "verdicts on pairs"),
+    )
