@@ -61,6 +61,36 @@ def panel_size(scores: Any, human: Any, inputs: Any = None) -> PanelSize:
     inputs: a label an output; None where each output is an input of its own.
     Raises: ValueError for bad arrays, one judge, few outputs, and a judge with one score.
     """
+    x, y, codes = _complete(scores, human, inputs)
+    sums = _sums(x, y, codes)
+    total = sums.sum(axis=0)
+    variances = _error_variances(total)
+    value = _worth(variances)
+    reduced = []
+    for unit in sums:
+        reduced.append(_error_variances(total - unit))
+    interval = _interval(value, reduced)
+    return PanelSize(
+        value=value,
+        judges=len(x),
+        errors=_mean_correlation(variances),
+        n=len(y),
+        units=len(sums),
+        interval=interval,
+        reason=interval.reason,
+    )
+
+
+def _complete(
+    scores: Any, human: Any, inputs: Any
+) -> tuple[Floats, Floats, np.ndarray]:
+    """The outputs with a rating and all scores.
+
+    scores, human, inputs: of `panel_size`.
+    Returns: the scores `[judge, output]`, the ratings, and the number of the input of
+    each output.
+    Raises: ValueError as `panel_size` does.
+    """
     x = arrays.floats(scores, "scores", "judge, output")
     y = arrays.floats(human, "human", "output")
     if len(x) < 2 or y.shape != x.shape[1:]:
@@ -68,8 +98,11 @@ def panel_size(scores: Any, human: Any, inputs: Any = None) -> PanelSize:
             f"scores {x.shape}, human {y.shape}: give scores of two judges or more as "
             "[judge, output], and a rating an output"
         )
-    labels = np.arange(len(y)) if inputs is None else np.asarray(inputs)
-    present = ~np.isnan(x).any(axis=0) & ~np.isnan(y)
+    labels = np.arange(len(y))
+    if inputs is not None:
+        labels = np.asarray(inputs)
+    has_scores = ~np.isnan(x).any(axis=0)
+    present = has_scores & ~np.isnan(y)
     x = x[:, present]
     y = y[present]
     _, codes = np.unique(labels[present].astype(str), return_inverse=True)
@@ -80,31 +113,28 @@ def panel_size(scores: Any, human: Any, inputs: Any = None) -> PanelSize:
         )
     if (np.ptp(x, axis=1) == 0).any() or np.ptp(y) == 0:
         raise ValueError("a judge gives all outputs the same score, or people do")
-    sums = _sums(x, y, codes)
-    total = sums.sum(axis=0)
-    variances = _error_variances(total)
-    value = _worth(variances)
-    interval = _interval(value, [_error_variances(total - unit) for unit in sums])
+    return x, y, codes
+
+
+def _mean_correlation(variances: Floats) -> float:
+    """The mean correlation of two judges' errors.
+
+    variances: covariances of the errors, `[judge, judge]`.
+    """
     spreads = np.sqrt(np.diag(variances))
     correlations = variances / np.outer(spreads, spreads)
-    pairs = np.triu_indices(len(x), 1)
-    return PanelSize(
-        value=value,
-        judges=len(x),
-        errors=float(correlations[pairs].mean()),
-        n=len(y),
-        units=len(sums),
-        interval=interval,
-        reason=interval.reason,
-    )
+    pairs = np.triu_indices(len(variances), 1)
+    return float(correlations[pairs].mean())
 
 
 def _sums(x: Floats, y: Floats, codes: Any) -> Floats:
     """The sums of products of 1, the scores and the ratings, by input: `[input, p, p]`."""
-    columns = np.vstack([np.ones_like(y), x - x.mean(axis=1, keepdims=True), y])
-    columns[-1] -= y.mean()
-    sums = np.zeros((codes.max() + 1, len(columns), len(columns)))
-    np.add.at(sums, codes, columns.T[:, :, None] * columns.T[:, None, :])
+    centred = x - x.mean(axis=1, keepdims=True)
+    rows = np.vstack([np.ones_like(y), centred, y - y.mean()]).T
+    number = rows.shape[1]
+    sums = np.zeros((codes.max() + 1, number, number))
+    products = rows[:, :, None] * rows[:, None, :]
+    np.add.at(sums, codes, products)
     return sums
 
 
@@ -113,16 +143,18 @@ def _error_variances(sums: Floats) -> Floats:
 
     sums: of products of 1, the scores and the ratings.
     """
-    means = sums[0] / sums[0, 0]
-    covariances = sums / sums[0, 0] - np.outer(means, means)
+    number = sums[0, 0]
+    means = sums[0] / number
+    covariances = sums / number - np.outer(means, means)
     of_scores = covariances[1:-1, 1:-1]
     with_ratings = covariances[1:-1, -1]
+    of_ratings = covariances[-1, -1]
     # scores get the ratings' standard deviation
-    slopes = np.sqrt(covariances[-1, -1] / np.diag(of_scores))
+    slopes = np.sqrt(of_ratings / np.diag(of_scores))
     # cov(y - b_i x_i, y - b_j x_j)
     explained = slopes * with_ratings
-    products = np.outer(slopes, slopes) * of_scores
-    errors = covariances[-1, -1] - explained[:, None] - explained[None, :] + products
+    errors = of_ratings - explained[:, None] - explained[None, :]
+    errors += np.outer(slopes, slopes) * of_scores
     return np.asarray(errors)
 
 
@@ -142,8 +174,10 @@ def _interval(value: float, reduced: list[Floats]) -> Interval:
     if np.isnan(value) or np.isnan(worths).any():
         return Interval(NAN, NAN, "jack-inputs", reason="the judges do not err")
     logs = np.log(worths)
-    error = np.sqrt((number - 1) / number * ((logs - logs.mean()) ** 2).sum())
-    reach = float(special.stdtrit(number - 1, 0.975) * error)
-    low = value * np.exp(-reach)
-    high = value * np.exp(reach)
-    return Interval(float(low), float(high), "jack-inputs", f"|df:{number - 1}")
+    squares = ((logs - logs.mean()) ** 2).sum()
+    error = np.sqrt((number - 1) / number * squares)
+    quantile = special.stdtrit(number - 1, 0.975)
+    reach = float(quantile * error)
+    low = float(value * np.exp(-reach))
+    high = float(value * np.exp(reach))
+    return Interval(low, high, "jack-inputs", f"|df:{number - 1}")

@@ -65,14 +65,17 @@ def _places(earlier: np.ndarray, newest: np.ndarray, ties: np.ndarray) -> np.nda
 
     earlier: `[look, item]`. newest, ties: an item each.
     """
-    came = ~np.isnan(earlier)
     # an item is left out where it has no answer now, or none before
-    usable = ~np.isnan(newest) & came.any(axis=0)
-    earlier, came = earlier[:, usable], came[:, usable]
-    newest, ties = newest[usable], ties[usable]
-    lower = ((earlier < newest) & came).sum(axis=0)
-    equal = ((earlier == newest) & came).sum(axis=0)
-    return np.asarray((lower + ties * (equal + 1)) / (came.sum(axis=0) + 1))
+    has_earlier = ~np.isnan(earlier).all(axis=0)
+    usable = has_earlier & ~np.isnan(newest)
+    earlier = earlier[:, usable]
+    newest = newest[usable]
+    # NaN is neither lower nor equal
+    lower = (earlier < newest).sum(axis=0)
+    equal = (earlier == newest).sum(axis=0)
+    answered = (~np.isnan(earlier)).sum(axis=0)
+    places = (lower + ties[usable] * (equal + 1)) / (answered + 1)
+    return np.asarray(places)
 
 
 def _factors(places: np.ndarray) -> np.ndarray:
@@ -83,7 +86,9 @@ def _factors(places: np.ndarray) -> np.ndarray:
     farther = 2 * np.abs(higher) - 1
     rows = []
     for stake in _STAKES:
-        rows += [1 + stake * higher, 1 - stake * higher, 1 + stake * farther]
+        rows.append(1 + stake * higher)
+        rows.append(1 - stake * higher)
+        rows.append(1 + stake * farther)
     return np.array(rows)
 
 
@@ -130,11 +135,11 @@ class Watch:
             if content["schema"] != SCHEMA:
                 raise ValueError
             watch = cls(
-                dict(content["fingerprint"]),
-                [[str(name) for name in item] for item in content["items"]],
-                float(content["level"]),
-                int(content["seed"]),
-                list(content["looks"]),
+                fields=dict(content["fingerprint"]),
+                items=[list(map(str, item)) for item in content["items"]],
+                level=float(content["level"]),
+                seed=int(content["seed"]),
+                looks=list(content["looks"]),
             )
             watch.answers()
         except (ValueError, TypeError, KeyError):
@@ -165,8 +170,10 @@ class Watch:
 
         Raises: InputError naming what differs.
         """
-        sides = ({"fingerprint": dict(self.fields)}, {"fingerprint": dict(fields)})
-        differing, _ = fingerprint.differences(*sides)
+        differing, _ = fingerprint.differences(
+            {"fingerprint": dict(self.fields)},
+            {"fingerprint": dict(fields)},
+        )
         notes = []
         for difference in differing:
             if difference.field not in ("revision", "engine"):
@@ -186,13 +193,18 @@ class Watch:
         """
         if (frame["status"] == FAILED).all():
             raise InputError("no answer came: this look does not count; look again")
-        by_key = {}
-        for key, value, status in zip(
-            _keys(frame), frame["value"], frame["status"], strict=True
-        ):
-            answer: Any = None if pd.isna(value) else float(value)
-            by_key[tuple(key)] = FAILED if status == FAILED else answer
-        answers = [by_key.get(tuple(item), FAILED) for item in self.items]
+        answers_by_key: dict[tuple[str, ...], Any] = {}
+        cells = zip(_keys(frame), frame["value"], frame["status"], strict=True)
+        for key, value, status in cells:
+            answer: Any = None
+            if status == FAILED:
+                answer = FAILED
+            elif not pd.isna(value):
+                answer = float(value)
+            answers_by_key[tuple(key)] = answer
+        answers = []
+        for item in self.items:
+            answers.append(answers_by_key.get(tuple(item), FAILED))
         moment = datetime.now(UTC).isoformat(timespec="seconds")
         self.looks.append({"date": moment, "answers": answers})
 
@@ -201,10 +213,9 @@ class Watch:
         marks = {FAILED: np.nan, None: -np.inf}
         rows = np.empty((len(self.looks), len(self.items)))
         for number, look in enumerate(self.looks):
-            values = [
-                marks[answer] if answer in marks else float(answer)
-                for answer in look["answers"]
-            ]
+            values = []
+            for answer in look["answers"]:
+                values.append(float(marks.get(answer, answer)))
             rows[number] = values
         return rows
 
@@ -231,17 +242,12 @@ class Watch:
         rows = []
         for number, amount in enumerate(self.evidence(), start=REFERENCE):
             newest = answers[number]
-            usable = ~np.isnan(newest) & ~np.isnan(reference).all(axis=0)
-            earlier = reference[:, usable]
-            outside = (newest[usable] > np.nanmax(earlier, axis=0)) | (
-                newest[usable] < np.nanmin(earlier, axis=0)
-            )
             shifts = pd.Series(scored[number] - _mean(scored[:REFERENCE]))
             rows.append(
                 {
                     "date": self.looks[number]["date"],
                     "answered": int((~np.isnan(newest)).sum()),
-                    "moved": float(outside.mean()),
+                    "moved": _share_outside(reference, newest),
                     "shift": shifts.mean(),  # of those that have a score both times
                     "evidence": float(amount),
                 }
@@ -250,11 +256,26 @@ class Watch:
         return pd.DataFrame(rows, columns=columns)
 
 
+def _share_outside(reference: np.ndarray, newest: np.ndarray) -> float:
+    """The share of items whose answer lies outside all of the reference's.
+
+    reference: `[look, item]`. newest: an item each.
+    """
+    has_reference = ~np.isnan(reference).all(axis=0)
+    usable = has_reference & ~np.isnan(newest)
+    earlier = reference[:, usable]
+    newest = newest[usable]
+    is_above = newest > np.nanmax(earlier, axis=0)
+    is_below = newest < np.nanmin(earlier, axis=0)
+    return float((is_above | is_below).mean())
+
+
 def _mean(rows: np.ndarray) -> np.ndarray:
     """The mean over looks of the scores that there are; NaN for none."""
     number = (~np.isnan(rows)).sum(axis=0)
     total = np.nansum(rows, axis=0)
-    return np.divide(total, number, out=np.full(len(number), np.nan), where=number > 0)
+    means = np.full(len(number), np.nan)
+    return np.divide(total, number, out=means, where=number > 0)
 
 
 def _keys(frame: pd.DataFrame) -> list[list[str]]:

@@ -63,12 +63,19 @@ def panel(options: Panel) -> None:
         typer.echo("".join(json_lines(table.to_dict("records"))), nl=False)
         return
     for row in table.to_dict("records"):
-        title = f"{row['group']}: " if row["group"] else ""
-        say(
-            f"{title}{row['judges']} judges are worth {row['worth']:.2f} that err "
+        sentence = (
+            f"{row['judges']} judges are worth {row['worth']:.2f} that err "
             f"independently; their errors correlate by {row['error correlation']:.2f}"
         )
+        say(_titled(row["group"], sentence))
     echo([table])
+
+
+def _titled(group: str, sentence: str) -> str:
+    """A sentence on a group; alone where there are no groups."""
+    if group:
+        return f"{group}: {sentence}"
+    return sentence
 
 
 def _rows(options: Panel) -> Iterator[dict[str, Any]]:
@@ -82,19 +89,17 @@ def _rows(options: Panel) -> Iterator[dict[str, Any]]:
         by = "aspect"
     labels = rated_columns.group_labels(rows.frame, by or "")
     ratings = _mean([rows.numbers(name) for name in humans])
-    judged = [rows.numbers(name) for name in scores]
-    inputs = None
-    if "input_id" in rows.frame:
-        inputs = rows.frame["input_id"].to_numpy()
     for label in dict.fromkeys(labels):
         inside = labels == label
-        size = panel_size(
-            [values[inside] for values in judged],
-            ratings[inside],
-            None if inputs is None else inputs[inside],
-        )
+        scores_inside = []
+        for name in scores:
+            scores_inside.append(rows.numbers(name)[inside])
+        inputs = None
+        if "input_id" in rows.frame:
+            inputs = rows.frame["input_id"].to_numpy()[inside]
+        size = panel_size(scores_inside, ratings[inside], inputs)
         if size.reason:
-            note(f"{label}: {size.reason}" if label else size.reason)
+            note(_titled(label, size.reason))
         yield {
             "group": label,
             "judges": size.judges,
@@ -109,24 +114,29 @@ def _rows(options: Panel) -> Iterator[dict[str, Any]]:
 
 def _read(options: Panel) -> tuple[Rows, list[str], list[str]]:
     """The rows, and the columns of scores and of ratings. Raises: InputError."""
+    scores = list(options.score or [])
+    humans = list(options.human or ["human"])
+    rows = options.read(
+        options.file,
+        format=options.input_format,
+        named=scores + humans,
+    )
+    scores = _columns(rows, scores)
+    humans = _columns(rows, humans)
+    if len(scores) < 2:
+        raise ValueError("name two judges or more: --score A --score B, or a pattern")
+    return options.rated(rows, scores, humans), scores, humans
+
+
+def _columns(rows: Rows, patterns: list[str]) -> list[str]:
+    """Our columns for names and patterns of the file's."""
     from nlgeval_lib.scoring.columns import columns_like
 
-    asked = {"score": options.score or [], "human": options.human or ["human"]}
-    named = [name for names in asked.values() for name in names]
-    rows = options.read(options.file, format=options.input_format, named=named)
-    columns: dict[str, list[str]] = {}
-    for kind, names in asked.items():
-        columns[kind] = []
-        for name in names:
-            found = columns_like(name, rows.columns) or [name]
-            columns[kind] += [rows.ours(column) for column in found]
-    if len(columns["score"]) < 2:
-        raise ValueError("name two judges or more: --score A --score B, or a pattern")
-    return (
-        options.rated(rows, columns["score"], columns["human"]),
-        columns["score"],
-        columns["human"],
-    )
+    columns = []
+    for pattern in patterns:
+        for name in columns_like(pattern, rows.columns) or [pattern]:
+            columns.append(rows.ours(name))
+    return columns
 
 
 def _mean(ratings: list[Any]) -> Any:
