@@ -26,8 +26,8 @@ CASES = cases("real_files")
 def test_a_file_is_read_as_it_was_meant(case, tmp_path, monkeypatch, capsys):
     path = tmp_path / case["file"]
     path.write_text(case["text"], encoding="utf-8")
-    places = {"FILE": str(path), "OUT": str(tmp_path / "scored.csv")}
-    words = [places.get(word, word) for word in case["call"]]
+    places = {"FILE": path, "OUT": tmp_path / "scored.csv", "CARD": tmp_path / "card"}
+    words = [str(places.get(word, word)) for word in case["call"]]
     got = call(monkeypatch, capsys, *words)
     said = got.out + got.err
     assert got.code == case["code"], said
@@ -43,6 +43,8 @@ def test_a_file_is_read_as_it_was_meant(case, tmp_path, monkeypatch, capsys):
         written = pd.read_csv(tmp_path / "scored.csv", dtype=str, keep_default_na=False)
         for name, cells in case["column"].items():
             assert written[name].tolist() == cells
+    if "card" in case:
+        assert case["card"] in (tmp_path / "card" / "card.md").read_text("utf-8")
 
 
 def test_the_long_form_gives_what_the_wide_form_gives(tmp_path):
