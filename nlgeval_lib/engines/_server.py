@@ -504,7 +504,8 @@ def _parts_text(parts: Sequence[Any], thinking: bool) -> str:
         match part:
             case {"type": "thinking" | "reasoning"}:
                 thinks = True
-                text = part.get("thinking") or part.get("text") or ""
+                text = part.get("thinking") or part.get("text")
+                text = text or part.get("summary") or ""
                 if not isinstance(text, str):
                     text = _parts_text(text, thinking=False)
             case {"text": str(text)} | str(text):
@@ -611,6 +612,7 @@ _SPARED = {
     "system": re.compile(
         r"system.{0,30}(role|message|prompt)s?.{0,60}not (supported|allowed|permitted)|"
         r"(role|message).{0,20}system.{0,60}not (supported|allowed|permitted)|"
+        r"role.{0,20}not support.{0,4}system|developer instruction.{0,10}not enabled|"
         r"only user and assistant roles",
         re.S | re.I,
     ),
@@ -618,14 +620,15 @@ _SPARED = {
 _WITHOUT_LOGPROBS = "ask without log-probabilities: -s method=mean, or -s weigh=no"
 _REFUSAL = re.compile(
     r"unsupported|not support|does not|only|unknown|unrecognized|"
-    r"not (allowed|permitted)|less than|at most|<=|maximum|must be|deprecated",
+    r"not (allowed|permitted|enabled)|more than|less than|at most|<=|maximum|must be|"
+    r"deprecated",
     re.I,
 )
 # a field that a request may not have, as pydantic names it
 _FORBIDDEN = re.compile(r"\bloc\W+body\W+(\w+)")
 _MOST_LOGPROBS = re.compile(
     r"(?:<=|less than or equal to|at most|maximum\D{0,20}|"
-    r"up to|between 0 and)\s*(\d+)",
+    r"up to|more than|between 0 and)\s*(\d+)",
     re.I,
 )
 
