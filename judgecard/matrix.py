@@ -33,6 +33,7 @@ BEST = "best"
 NOT_TOLD = "not told from the best"
 WORSE = "worse than the best"
 _PLACE = ["set", "aspect"]
+_PICTURE = "![agreement](matrix.png)"
 _HOW = (
     "Agreement is Kendall's tau-b over all outputs, of pairs the share of right "
     "verdicts, with 95 % intervals. Each two judges are compared on the rows that both "
@@ -66,7 +67,8 @@ class Budget:
         """Count what was asked. Raises: OverBudget where nothing is left for more."""
         if self.price is not None:
             price_in, price_out = self.price
-            self.spent += (prompt_tokens * price_in + new_tokens * price_out) / 1e6
+            cost = prompt_tokens * price_in + new_tokens * price_out
+            self.spent += cost / 1e6  # prices are of a million tokens
         self.check()
 
 
@@ -110,21 +112,25 @@ def pairs(cards: Mapping[str, Card]) -> pd.DataFrame:
     "worse" or "no difference found" by the corrected p, or why there is none.
     """
     rows = []
-    for (first, card), (second, second_card) in combinations(cards.items(), 2):
-        for row in compared(card, second_card).to_dict("records"):
-            row |= {"first": first, "second": second}
+    for first, second in combinations(cards, 2):
+        comparison = compared(cards[first], cards[second])
+        for row in comparison.to_dict("records"):
+            row["first"] = first
+            row["second"] = second
             rows.append(row)
     columns = [*_PLACE, "first", "second", "n", "gain", "low", "high", "p", "verdict"]
     judged = pd.DataFrame(rows).reindex(columns=columns)
     if judged.empty:
         return judged.assign(p_adjusted=[])
-    p = judged["p"].astype(float).to_numpy()
+    p = list(judged["p"].astype(float).to_numpy())
     families = list(zip(judged["set"], judged["aspect"], strict=True))
-    judged["p_adjusted"] = correct(list(p), "holm", families).adjusted
-    tested = judged["p_adjusted"].notna()
+    adjusted = correct(p, "holm", families).adjusted
+    judged["p_adjusted"] = adjusted
     better = np.where(judged["gain"] > 0, "better", "worse")
-    clear = np.where(judged["p_adjusted"] <= ALPHA, better, "no difference found")
-    judged["verdict"] = judged["verdict"].where(~tested, clear)
+    is_clear = judged["p_adjusted"] <= ALPHA
+    verdicts = np.where(is_clear, better, "no difference found")
+    without_test = judged["p_adjusted"].isna()
+    judged["verdict"] = judged["verdict"].where(without_test, verdicts)
     return judged
 
 
@@ -140,38 +146,47 @@ def table(cards: Mapping[str, Card], tests: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for judge, card in cards.items():
         for name, numbers in card.numbers["sets"].items():
-            cost = numbers.get("cost") or {}
-            shared = {
-                "set": name,
-                "judge": judge,
-                "scored": numbers["coverage"]["value"],
-                "seconds": cost.get("seconds"),
-                "money": cost.get("money"),
-                "tokens": cost.get("prompt_tokens", np.nan)
-                + cost.get("new_tokens", np.nan),
-            }
-            for aspect, cell in _agreements(numbers).items():
-                rows.append(
-                    {
-                        **shared,
-                        "aspect": aspect,
-                        "agreement": cell.get("value"),
-                        "low": cell.get("low"),
-                        "high": cell.get("high"),
-                        "n": cell.get("n"),
-                    }
-                )
+            rows += _rows(judge, name, numbers)
     columns = [*_PLACE, "judge", "agreement", "low", "high", "n", "scored"]
     columns += ["seconds", "money", "tokens"]
     judged = pd.DataFrame(rows, columns=columns)
     numeric = ["agreement", "low", "high", "seconds", "money", "tokens"]
     judged[numeric] = judged[numeric].astype(float)
-    parts = []
+    groups = []
     for _, group in judged.groupby(_PLACE, sort=False):
         ordered = group.sort_values("agreement", ascending=False, kind="stable")
+        standings = _standings(ordered, tests)
         front = _on_front(ordered)
-        parts.append(ordered.assign(standing=_standings(ordered, tests), front=front))
-    return pd.concat(parts, ignore_index=True)
+        groups.append(ordered.assign(standing=standings, front=front))
+    return pd.concat(groups, ignore_index=True)
+
+
+def _rows(judge: str, name: str, numbers: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of `table` of one judge and set, but for where the judge stands.
+
+    name, numbers: of the set.
+    """
+    cost = numbers.get("cost") or {}
+    prompt_tokens = cost.get("prompt_tokens", np.nan)
+    new_tokens = cost.get("new_tokens", np.nan)
+    rows = []
+    for aspect, cell in _agreements(numbers).items():
+        rows.append(
+            {
+                "set": name,
+                "aspect": aspect,
+                "judge": judge,
+                "agreement": cell.get("value"),
+                "low": cell.get("low"),
+                "high": cell.get("high"),
+                "n": cell.get("n"),
+                "scored": numbers["coverage"]["value"],
+                "seconds": cost.get("seconds"),
+                "money": cost.get("money"),
+                "tokens": prompt_tokens + new_tokens,
+            }
+        )
+    return rows
 
 
 def _agreements(numbers: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -190,26 +205,37 @@ def _standings(group: pd.DataFrame, tests: pd.DataFrame) -> list[str]:
     group: rows of `table`, the best judge first.
     tests: of `pairs`, of all sets.
     """
-    judges = list(group["judge"])
-    place = group.iloc[0]
-    of_place = tests[
-        (tests["set"] == place["set"]) & (tests["aspect"] == place["aspect"])
-    ]
-    is_worse_than = {}
-    for row in of_place.to_dict("records"):
-        is_worse_than[row["first"], row["second"]] = row["verdict"] == "worse"
-        is_worse_than[row["second"], row["first"]] = row["verdict"] == "better"
+    top = group.iloc[0]
+    worse = _worse_than(top, tests)
     standings = []
-    for judge, value in zip(judges, group["agreement"], strict=True):
+    for judge, value in zip(group["judge"], group["agreement"], strict=True):
         if np.isnan(value):
             standings.append("")
-        elif judge == judges[0]:
+        elif judge == top["judge"]:
             standings.append(BEST)
+        elif judge in worse:
+            standings.append(WORSE)
         else:
             standings.append(NOT_TOLD)
-            if is_worse_than.get((judges[0], judge), False):
-                standings[-1] = WORSE
     return standings
+
+
+def _worse_than(top: pd.Series, tests: pd.DataFrame) -> set[str]:
+    """The judges that a test finds worse than one, on its set and aspect.
+
+    top: the judge's row of `table`.
+    tests: of `pairs`, of all sets.
+    """
+    judge = top["judge"]
+    in_set = tests["set"] == top["set"]
+    of_aspect = tests["aspect"] == top["aspect"]
+    worse = set()
+    for row in tests[in_set & of_aspect].to_dict("records"):
+        if row["first"] == judge and row["verdict"] == "worse":
+            worse.add(row["second"])
+        if row["second"] == judge and row["verdict"] == "better":
+            worse.add(row["first"])
+    return worse
 
 
 def _on_front(group: pd.DataFrame) -> list[bool]:
@@ -221,10 +247,12 @@ def _on_front(group: pd.DataFrame) -> list[bool]:
         if group[name].notna().all():
             price = group[name]
             break
+    agreement = group["agreement"]
     front = []
-    for value, price_here in zip(group["agreement"], price, strict=True):
-        beaten = (price <= price_here) & (group["agreement"] > value)
-        front.append(bool(not np.isnan(value) and not beaten.any()))
+    for value, price_here in zip(agreement, price, strict=True):
+        is_beaten = ((price <= price_here) & (agreement > value)).any()
+        has_number = not np.isnan(value)
+        front.append(bool(has_number and not is_beaten))
     return front
 
 
@@ -251,30 +279,31 @@ def write(cards: Mapping[str, Card], folder: str | Path) -> list[Path]:
 
     tests = pairs(cards)
     judged = table(cards, tests)
-    contents: dict[str, str] = {
-        "matrix.csv": judged.to_csv(index=False, lineterminator="\n"),
-        "pairs.csv": tests.to_csv(index=False, lineterminator="\n"),
-    }
     picture = b""
     if judged["agreement"].notna().any():
         figure = draw(judged)
-        forms = figures.render(figure)
+        picture = figures.render(figure)["png"]
         plt.close(figure)
-        picture = forms["png"]
     text = _markdown(judged, tests, bool(picture))
-    contents["matrix.md"] = text
-    body = web.text_body(text.replace("![agreement](matrix.png)\n\n", ""))
+    body = web.text_body(text.replace(f"{_PICTURE}\n\n", ""))
     if picture:
         body += web.picture(picture, "agreement", 700)
-    contents["matrix.html"] = web.page("Judges side by side", body, scripts=())
+    contents = {
+        "matrix.csv": judged.to_csv(index=False, lineterminator="\n"),
+        "pairs.csv": tests.to_csv(index=False, lineterminator="\n"),
+        "matrix.md": text,
+        "matrix.html": web.page("Judges side by side", body, scripts=()),
+    }
     paths = []
     for name, content in contents.items():
-        files.write_text(Path(folder, name), content)
-        paths.append(Path(folder, name))
+        path = Path(folder, name)
+        files.write_text(path, content)
+        paths.append(path)
     if picture:
-        with files.replacing(Path(folder, "matrix.png")) as draft:
+        path = Path(folder, "matrix.png")
+        with files.replacing(path) as draft:
             draft.write_bytes(picture)
-        paths.append(Path(folder, "matrix.png"))
+        paths.append(path)
     return paths
 
 
@@ -284,19 +313,22 @@ def _markdown(judged: pd.DataFrame, tests: pd.DataFrame, has_picture: bool) -> s
     judged: of `table`.
     tests: of `pairs`.
     """
-    paragraphs = ["# Judges side by side", *map(esc, best(judged))]
-    numbers = judged.assign(front=np.where(judged["front"], "yes", ""))
-    paragraphs += ["## All numbers", _rounded(numbers)]
+    paragraphs = ["# Judges side by side"]
+    for sentence in best(judged):
+        paragraphs.append(esc(sentence))
+    front = np.where(judged["front"], "yes", "")
+    paragraphs += ["## All numbers", _rounded(judged.assign(front=front))]
     links = []
     for judge in judged["judge"].unique():
         name = folder_of(judge)
         links.append(f"- [{name}]({name}/card.html)")
     paragraphs += ["## The card of each judge", "\n".join(links)]
     if has_picture:
-        paragraphs.append("![agreement](matrix.png)")
+        paragraphs.append(_PICTURE)
     if len(tests):
         paragraphs += ["## Each two judges", _rounded(tests)]
-    return "\n\n".join([*paragraphs, _HOW]) + "\n"
+    paragraphs.append(_HOW)
+    return "\n\n".join(paragraphs) + "\n"
 
 
 def _rounded(frame: pd.DataFrame) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from judgecard.config_files import Plan
 
 _SPENT = "spent.json"
+_SHOWN = ["set", "aspect", "judge", "agreement", "low", "high", "standing", "front"]
 
 
 def run(
@@ -47,17 +49,7 @@ def run(
         raise typer.Exit(SOME_MISSING)
     paths = matrix.write(cards, folder)
     table = matrix.table(cards, matrix.pairs(cards))
-    columns = [
-        "set",
-        "aspect",
-        "judge",
-        "agreement",
-        "low",
-        "high",
-        "standing",
-        "front",
-    ]
-    echo([table[columns], *matrix.best(table)])
+    echo([table[_SHOWN], *matrix.best(table)])
     typer.echo(f"written: {', '.join(path.name for path in paths)}")
     typer.echo(f"open {folder / 'matrix.html'}")
     if has_failed:
@@ -107,22 +99,19 @@ def _judges(
 ) -> Iterator[tuple[str, tuple[Asking, Any]]]:
     """Each judge by its name, with its own options; all of the same rows."""
     data: list[Any] = []
-    for prompt in plan.prompts:
-        for model in plan.models:
-            options_here = copy.copy(options)
-            options_here.prompt = prompt
-            vars(options_here).update(model)
-            if plan.budget is not None and not options_here.price:
-                raise ValueError(
-                    f"a budget needs what {options_here.model} costs: price = 'IN,OUT', of a "
-                    "million prompt and new tokens"
-                )
-            # the rows are read, and their columns answered, once
-            data = data or rated_sets(options_here)
-            yield (
-                f"{Path(prompt).stem} / {options_here.model}",
-                (asking_of(options_here, data), options_here),
+    for prompt, model in product(plan.prompts, plan.models):
+        options_here = copy.copy(options)
+        options_here.prompt = prompt
+        vars(options_here).update(model)
+        if plan.budget is not None and not options_here.price:
+            raise ValueError(
+                f"a budget needs what {options_here.model} costs: price = 'IN,OUT', "
+                "of a million prompt and new tokens"
             )
+        # the rows are read, and their columns answered, once
+        data = data or rated_sets(options_here)
+        asking = asking_of(options_here, data)
+        yield f"{Path(prompt).stem} / {options_here.model}", (asking, options_here)
 
 
 def _say_plan(
@@ -148,17 +137,20 @@ def _say_plan(
         }
         price = prices(options_here.price)
         if price is not None:
-            prompt = totals["prompt_tokens"] * price[0]
-            row["cost"] = (prompt + totals["new_tokens"] * price[1]) / 1e6
-            row["at most"] = (prompt + totals["limit"] * price[1]) / 1e6
+            price_in, price_out = price
+            cost_in = totals["prompt_tokens"] * price_in
+            cost_out = totals["new_tokens"] * price_out
+            most_out = totals["limit"] * price_out
+            row["cost"] = (cost_in + cost_out) / 1e6
+            row["at most"] = (cost_in + most_out) / 1e6
         rows.append(row)
     table = pd.DataFrame(rows)
     if options.dry_run:
         echo([table])
     line = f"{len(table)} judges, {table['to ask'].sum():,} completions to ask"
     if "cost" in table:
-        line += f", {table['cost'].sum():.4g} expected, {table['at most'].sum():.4g} "
-        line += "at most"
+        line += f", {table['cost'].sum():.4g} expected"
+        line += f", {table['at most'].sum():.4g} at most"
     if budget.money is not None:
         line += f"; budget {budget.money:g}, of which {budget.spent:.4g} are spent"
     if options.dry_run:

@@ -65,16 +65,20 @@ def doctor(options: Doctor) -> None:
     from judgecard import doctor, rated_rows
     from nlgeval_lib.scoring.cells import InputError
 
-    said = rated_rows.Said(
+    of_numbers = rated_rows.Said(
         scale_of(options.scale),
         scale_of(options.human_scale, "--human-scale"),
         options.reverse or (),
     )
-    request = doctor.Asked(options.file, options.score or (), options.human, said)
+    scores = options.score or ()
+    request = doctor.Asked(options.file, scores, options.human, of_numbers)
 
     def read(mapping: Sequence[str], values: Sequence[str]) -> Parts:
-        return _with(options, mapping, values).chosen(
-            options.file, format=options.input_format, named=request.scores
+        more = _with(options, mapping, values)
+        return more.chosen(
+            options.file,
+            format=options.input_format,
+            named=request.scores,
         )
 
     try:
@@ -103,18 +107,23 @@ def _show(report: Report, options: Doctor) -> None:
     echo([f"{options.file}: {report.rows:,} rows", table])
     if further:
         typer.echo(f"and the columns {further}"[:200])
-    for title, lines in (
-        ("it has", report.facts),
-        ("possible", [f"{what}: {words}" for what, words in report.can.items()]),
-        ("missing", [f"{what}: for {words}" for what, words in report.lacks.items()]),
-        ("labels", report.tells),
-    ):
-        for number, line in enumerate(lines):
-            typer.echo(f"{title if number == 0 else '':10}{line}")
+    possible = [f"{name}: {words}" for name, words in report.can.items()]
+    missing = [f"{name}: for {words}" for name, words in report.lacks.items()]
+    _show_lines("it has", report.facts)
+    _show_lines("possible", possible)
+    _show_lines("missing", missing)
+    _show_lines("labels", report.tells)
     if report.command:
         _next(_with(options, report.mapping, report.values), report.command)
     else:
         typer.echo("\nno command serves before what is missing is there")
+
+
+def _show_lines(title: str, lines: Sequence[str]) -> None:
+    """Print lines below each other, the title before the first."""
+    for line in lines:
+        typer.echo(f"{title:10}{line}")
+        title = ""
 
 
 def _next(options: Doctor, words: Sequence[str]) -> None:

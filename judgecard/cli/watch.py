@@ -58,7 +58,10 @@ def watch(options: Watching) -> None:
     same = run.keep_distinct()
     if same:
         note(f"{same} rows ask what another row asks, and are left out")
-    facts = {"engine": run.engine.name, "revision": run.engine.revision}
+    facts = {
+        "engine": run.engine.name,
+        "revision": run.engine.revision,
+    }
     fields = run.fingerprint(facts)
     if Path(options.folder, FILE).is_file():
         watched = Watch.read(options.folder)
@@ -103,10 +106,11 @@ def _say(watched: Watch) -> None:
         return
     table = watched.table()
     echo([table])
-    told = watched.told()
-    bar = f"{1 / watched.level:g} needed at level {watched.level:g}"
-    if told:
-        typer.echo(f"CHANGED  told on {told} ({bar})")
-    else:
-        last = table["evidence"].iloc[-1]
-        typer.echo(f"no change can be told: evidence {last:.3g}, {bar}")
+    date = watched.told()
+    needed = 1 / watched.level
+    bar = f"{needed:g} needed at level {watched.level:g}"
+    if date:
+        typer.echo(f"CHANGED  told on {date} ({bar})")
+        return
+    last = table["evidence"].iloc[-1]
+    typer.echo(f"no change can be told: evidence {last:.3g}, {bar}")
