@@ -116,16 +116,16 @@ def known(numbers: Mapping[str, Any]) -> Fingerprint:
 
 
 def differences(
-    before: Mapping[str, Any], after: Mapping[str, Any]
+    bar: Mapping[str, Any], card: Mapping[str, Any]
 ) -> tuple[list[Difference], list[str]]:
     """What the judges of two cards do not have in common.
 
-    before, after: the numbers of the cards.
+    bar, card: the numbers of the cards.
 
     Returns: the fields that differ, and those that either card does not know.
     """
-    first = known(before)
-    second = known(after)
+    first = known(bar)
+    second = known(card)
     differing = []
     unknown = []
     for name in FIELDS:
@@ -152,11 +152,11 @@ def _of_sets(first: Mapping[str, str], second: Mapping[str, str]) -> list[Differ
 
 
 def check_same(
-    before: Mapping[str, Any], after: Mapping[str, Any], allowed: Collection[str]
+    bar: Mapping[str, Any], card: Mapping[str, Any], allowed: Collection[str]
 ) -> list[str]:
     """Pass where a card may be held against the one that set the bar.
 
-    before, after: the numbers of the cards; the first set the bar.
+    bar, card: the numbers of the cards; the first set the bar.
     allowed: fields that may differ, or may not be known.
 
     Returns: what is to be known all the same, in sentences.
@@ -169,7 +169,7 @@ def check_same(
             raise InputError(
                 f"--allow {name}{meant(name, FIELDS)} the fields are {', '.join(FIELDS)}"
             )
-    differing, unknown = differences(before, after)
+    differing, unknown = differences(bar, card)
     refused = [
         difference for difference in differing if difference.field not in allowed
     ]
@@ -178,10 +178,10 @@ def check_same(
         reasons = [str(difference) for difference in refused]
         reasons += [f"{name} is not known of both cards" for name in untold]
         fields = [difference.field for difference in refused] + untold
-        ways = " ".join(f"--allow {name}" for name in dict.fromkeys(fields))
+        flags = " ".join(f"--allow {name}" for name in dict.fromkeys(fields))
         raise InputError(
             "this is not the judge or the data that set the bar: "
-            f"{'; '.join(reasons)}. Where that is meant: {ways}"
+            f"{'; '.join(reasons)}. Where that is meant: {flags}"
         )
     notes = [f"allowed to differ: {difference}" for difference in differing]
     if unknown:

@@ -78,15 +78,15 @@ def _is_condition(words: Any) -> bool:
     return isinstance(words, str) and any(sign in words for sign in "<>=!")
 
 
-def _properties(found: list[Told]) -> Iterator[tuple[str, str]]:
+def _properties(answers: list[Told]) -> Iterator[tuple[str, str]]:
     """What JUnit's file has of each condition: the number, interval and outcome."""
-    for told in found:
-        words = told.outcome
-        if not math.isnan(told.number):
-            words = f"{told.number:.6g}, {words}"
-        if not math.isnan(told.low):
-            words += f", interval {told.low:.6g} to {told.high:.6g}"
-        condition = told.condition
+    for answer in answers:
+        words = answer.outcome
+        if not math.isnan(answer.number):
+            words = f"{answer.number:.6g}, {words}"
+        if not math.isnan(answer.low):
+            words += f", interval {answer.low:.6g} to {answer.high:.6g}"
+        condition = answer.condition
         yield f"{condition.path} {condition.op} {condition.number:g}", words
 
 

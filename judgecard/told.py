@@ -144,31 +144,31 @@ def _outcome(
     return FAILS
 
 
-def _said(told: Told) -> str:
+def _said(answer: Told) -> str:
     """The condition, the number and its interval in one line."""
-    condition = told.condition
+    condition = answer.condition
     line = (
-        f"{condition.path} {condition.op} {condition.number:g} {told.outcome}: "
-        f"it is {told.number:.4g}"
+        f"{condition.path} {condition.op} {condition.number:g} {answer.outcome}: "
+        f"it is {answer.number:.4g}"
     )
-    if not math.isnan(told.low):
-        line += f", the 95 % interval [{told.low:.3f}, {told.high:.3f}]"
+    if not math.isnan(answer.low):
+        line += f", the 95 % interval [{answer.low:.3f}, {answer.high:.3f}]"
     return line
 
 
 def _what_would_tell(
-    told: Told, cell: Mapping[str, Any], numbers: Mapping[str, Any]
+    answer: Told, cell: Mapping[str, Any], numbers: Mapping[str, Any]
 ) -> str:
     """How many labels would tell, if the value stays; or that none would.
 
     cell: the number with its interval.
     """
-    condition = told.condition
+    condition = answer.condition
     value = cell["value"]
     bar = condition.number
-    end = told.low
+    end = answer.low
     if condition.op in _BELOW:
-        end = told.high
+        end = answer.high
     on_the_right_side = (value - bar) * (value - end) > 0
     if not on_the_right_side:
         return (
@@ -177,12 +177,12 @@ def _what_would_tell(
             "likelier to prove the opposite"
         )
     times = verdict.times_as_many(value, end, bar)
-    return _more(told, numbers, times)
+    return _more(answer, numbers, times)
 
 
-def _more(told: Told, numbers: Mapping[str, Any], times: float) -> str:
+def _more(answer: Told, numbers: Mapping[str, Any], times: float) -> str:
     """Where so many times as many units are what would tell, in words."""
-    condition = told.condition
+    condition = answer.condition
     set_name = next(
         name for name in numbers["sets"] if condition.path.startswith(f"{name}.")
     )

@@ -287,17 +287,17 @@ def _of_scores(options: Judging) -> Card:
         raise ValueError(f"--score {rows.lacks(score)}")
     data = options.rated(rows, [score], ["human"], on_scale=False)
     scores = _as_values(data.frame.reset_index(drop=True), score)
-    own: Any
+    rated: Any
     if names:
-        own = names[0]
+        rated = names[0]
     elif options.input:
-        own = judged.of_rows(_own_rows(options)).frame
+        rated = judged.of_rows(_own_rows(options)).frame
     else:
-        own = judged.of_rows(data).frame
-        scores = _as_values(own, score)
+        rated = judged.of_rows(data).frame
+        scores = _as_values(rated, score)
     return cards.of_scores(
         scores,
-        own,
+        rated,
         called=options.score,
         scale=scale_of(options.scale),
         human_scale=scale_of(options.human_scale, "--human-scale"),
@@ -375,8 +375,8 @@ def rated_sets(options: AskedJudge) -> list[Any]:
     if options.input:
         human_scale = scale_of(options.human_scale, "--human-scale")
         try:
-            own = of_rows(_own_rows(options))
-            data.append(with_human_scale(own, human_scale))
+            rated = of_rows(_own_rows(options))
+            data.append(with_human_scale(rated, human_scale))
         except InputError as error:
             lacking.append(str(error))
     if lacking:

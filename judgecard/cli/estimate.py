@@ -214,9 +214,9 @@ def _worth(estimates: Estimates) -> str:
     if estimates.differences:
         worths["differences"] = estimates.worth_differences
     counts = {}
-    for what, worth in worths.items():
+    for kind, worth in worths.items():
         if not math.isnan(worth):
-            counts[what] = f"{estimates.n * worth:.0f}"
+            counts[kind] = f"{estimates.n * worth:.0f}"
     if not counts:
         return (
             f"{estimates.n} labels; what the judge is worth cannot be said, as the "
@@ -227,8 +227,8 @@ def _worth(estimates: Estimates) -> str:
         f"{estimates.n} labels with the judge are worth {counts[first]} without it "
         f"for {first}"
     )
-    for what in others:
-        words = f"{words}, {counts[what]} for {what}"
+    for kind in others:
+        words = f"{words}, {counts[kind]} for {kind}"
     return words
 
 

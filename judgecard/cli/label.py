@@ -53,9 +53,9 @@ def label(options: Label) -> None:
     from judgecard import label_sheets
     from judgecard.cli.doctor import said_of_reading
 
-    named = [options.by] if options.by else []
+    strata = [options.by] if options.by else []
     rows = options.proposed(
-        options.file, ["output"], format=options.input_format, named=named
+        options.file, ["output"], format=options.input_format, named=strata
     )
     draw = label_sheets.Draw(options.n, options.by, options.seed)
     drawn = label_sheets.sheet(rows.whole(), draw)

@@ -137,8 +137,7 @@ def compare(
 
     first, second, y: of one shape, flat or `X[system, input]`; what any lacks is out.
     coef, level, nan: as in `correlate`.
-    units: a test of `TESTS`, as this module's docstring explains them; None follows the
-        interval that is asked for, and is `DEFAULT_TEST` without one.
+    units: a test of `TESTS`; None follows `ci`, and is `DEFAULT_TEST` without it.
     n_perm, seed: random exchanges of a permutation test.
     alternative: two-sided, greater (the first follows better) or less.
     ci, n_boot, confidence: interval of the difference, as in `correlate`.
@@ -162,11 +161,11 @@ def compare(
     settings = ci, level, coef, n_boot, seed, confidence, True
     ends = intervals.compute_interval(judges.pair, result.difference, *settings)
     result = replace(result, interval=ends)
-    influence = result.influence if ends.name else None
-    warning = influence.warning if influence else ""
-    reason = together(
-        judges.note, result.reason, ends.reason, warning, judges.caution(ends.name)
-    )
+    warning = ""
+    if ends.name and result.influence:
+        warning = result.influence.warning
+    caution = judges.caution(ends.name)
+    reason = together(judges.note, result.reason, ends.reason, warning, caution)
     return replace(result, reason=reason)
 
 

@@ -338,8 +338,7 @@ class OwnOutputs(Planning):
 @command("outputs", group, _CODES)
 def outputs(options: OwnOutputs) -> None:
     """Sample outputs of a system and keep the least likely, as TIGERScore's training
-    set takes its own outputs (its section 3.1, Figure 2): five draws an input, sorted
-    by BARTScore.
+    set takes its own (section 3.1, Figure 2): five draws an input, sorted by BARTScore.
 
     --rows: rows with instruction, and source or input; `build metricinstruct --real`
     takes what this writes. --set: settings of the sampling, such as top_p=0.95.

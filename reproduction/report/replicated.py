@@ -40,11 +40,11 @@ def sentence(entry: Entry) -> str:
 
     entry: of the catalogue.
     """
-    if entry.paper not in papers.PAPERS:
-        return ""
     path = files.located(COMPARISONS)
+    if entry.paper not in papers.PAPERS or not path.is_file():
+        return ""
     ids, asked = claims_of(entry)
-    if not ids or not path.is_file():
+    if not ids:
         return ""
     if not asked:
         return "No model was asked here what its claims need."

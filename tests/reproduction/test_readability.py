@@ -40,17 +40,18 @@ LONG = 50  # lines of a function
 VAGUE = frozenset((ROOT / "tests/cases/vague_names.txt").read_text().split())
 # per 1,000 lines, but for the tokens (a line; a tenth of them are type annotations),
 # `vague` (percent of the bound names), and `long` and `skips` (in all). Docstrings are
-# lines, too: the bars rose a little when those of the library became a quarter shorter.
+# lines, too: the bars rose a little when those of the library became a quarter shorter,
+# and again with the reading of anybody's files, which is dense (`scoring/logs.py`).
 BARS = {
-    "tokens": 6.1,
-    "tokens but types": 5.45,
+    "tokens": 6.12,
+    "tokens but types": 5.47,
     "over 88": 2,
     "ternaries": 9.1,
     "comprehensions": 18.3,
     "nested": 1,
     "packed": 5,
     "vague": 1,
-    "long": 3,
+    "long": 4,
     "skips": 0,
 }
 # the same for the code cells of notebooks, which call more and document less
