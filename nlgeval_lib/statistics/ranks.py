@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # normal draws that `stepdown_p` holds in memory
 DRAWS_AT_ONCE = 1000
+# the share of a contrast's variance that is rounding, where others explain the rest
+DEPENDENT = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,14 +128,30 @@ def stepdown_p(p: Any, parts: Any, n_draws: int = 10_000, seed: int = 0) -> Floa
     order = tested[np.argsort(-p[tested], kind="stable")]
     errors = np.sqrt((parts[order] ** 2).sum(axis=1, keepdims=True))
     scaled = parts[order] / np.where(errors > 0, errors, 1)
-    # Units beyond the rank of the contrasts say nothing more of their correlations.
-    mixing = np.asarray(np.linalg.qr(scaled.T, mode="r"))
+    mixing = _mixing(scaled @ scaled.T)
     # The normal quantile that has the same p as the contrast.
     reached = -special.ndtri(np.maximum(p[order], 1e-300) / 2)
     share = np.maximum(_share_as_far(mixing, reached, n_draws, seed), p[order])
     # From the smallest p up, none is below the one before.
     adjusted[order] = np.maximum.accumulate(share[::-1])[::-1]
     return adjusted
+
+
+def _mixing(correlations: Floats) -> Floats:
+    """What makes correlated normals of independent ones: `[normal, contrast]`.
+
+    A contrast that follows from those before it adds no normal: what is left of it is
+    rounding, which would make other draws on other processors.
+
+    correlations: `[contrast, contrast]`.
+    """
+    mixing = np.zeros_like(correlations)
+    for place, row in enumerate(correlations):
+        made_of = mixing[:place]
+        remainder = row[place:] - made_of[:, place] @ made_of[:, place:]
+        if remainder[0] > DEPENDENT:
+            mixing[place, place:] = remainder / np.sqrt(remainder[0])
+    return mixing
 
 
 def _share_as_far(mixing: Floats, reached: Floats, n_draws: int, seed: int) -> Floats:
