@@ -150,3 +150,15 @@ def test_judges_are_not_ranked_over_systems_this_way():
         statistics.rank_judges(judges, ratings, level="system")
     with pytest.raises(ValueError, match="units"):
         statistics.rank_judges(judges, ratings, units="nothing")
+
+
+def test_corrected_p_hang_on_correlations_alone() -> None:
+    """Not on how rounding turns the units, which differs from processor to processor."""
+    rng = np.random.default_rng(3)
+    judges = rng.normal(size=(6, 40))
+    first, second = np.triu_indices(6, 1)
+    parts = judges[first] - judges[second]
+    p = rng.uniform(size=len(parts))
+    rotation = np.linalg.qr(rng.normal(size=(40, 40)))[0]
+    plain = statistics.stepdown_p(p, parts)
+    assert np.array_equal(plain, statistics.stepdown_p(p, parts @ rotation))
