@@ -81,6 +81,17 @@ def call(monkeypatch: Any, capsys: Any, *arguments: str) -> Called:
     return Called(code, got.out, got.err)
 
 
+def run(*words: str) -> int:
+    """The exit code of `nlgeval WORDS`, through the real entry point."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["nlgeval", *words])
+        try:
+            cli.main()
+        except SystemExit as end:
+            return int(end.code or 0)
+    return 0
+
+
 def jsonl(path: Path, rows: list[dict[str, Any]]) -> Path:
     """A JSON Lines file of these rows."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cli_tools import run
 from loopback import LoopbackServer, QuietHandler
 
 from judgecard import Card, config_files
-from nlgeval_lib import cli
 
 PROMPT = 'Rate from 1 to 10.\nQuestion: {instruction}\nAnswer: <<{output}>>\n"Score: N"'
 
@@ -67,16 +67,6 @@ def server(handler: type[Answering]) -> Iterator[LoopbackServer]:
     running = LoopbackServer(handler)
     yield running
     running.stop()
-
-
-def run(*words: str) -> int:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.argv", ["nlgeval", *words])
-        try:
-            cli.main()
-        except SystemExit as end:
-            return int(end.code or 0)
-    return 0
 
 
 @pytest.fixture

@@ -11,11 +11,12 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
+from cli_tools import run
 from scipy.stats import kendalltau
 
 import judgecard as card
 from judgecard import fingerprint
-from nlgeval_lib import cli, files
+from nlgeval_lib import files
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators import PromptedJudge
 from nlgeval_lib.evaluators.prometheus import Prometheus, Rubric
@@ -39,16 +40,6 @@ def asked(
     judge = PromptedJudge(prompt, **settings)
     engine = ScriptedEngine(planted.honest(frame, sd, 1), model=model)
     return card.make_card(judge, [frame], engine=engine)
-
-
-def run(*words: str) -> int:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.argv", ["nlgeval", *words])
-        try:
-            cli.main()
-        except SystemExit as end:
-            return int(end.code or 0)
-    return 0
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,10 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from cli_tools import run
 
 from judgecard import Card, glance, glance_picture, page, sharing
-from nlgeval_lib import cli, files
+from nlgeval_lib import files
 from nlgeval_lib.scoring.cells import InputError
 
 BAD = "\"'><script>x()</script><img src=http://a/ onerror=x()>`*|]](javascript:x())\x07"
@@ -30,16 +31,6 @@ COMMITTED = (
 
 def committed(name: str) -> Any:
     return json.loads((files.data() / "cards" / f"{name}.json").read_text())
-
-
-def run(*words: str) -> int:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.argv", ["nlgeval", *words])
-        try:
-            cli.main()
-        except SystemExit as end:
-            return int(end.code or 0)
-    return 0
 
 
 class Elements(HTMLParser):

@@ -12,23 +12,14 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from cli_tools import run
 
 import judgecard as card
 from judgecard import saved
-from nlgeval_lib import cli, files
+from nlgeval_lib import files
 from tools import recorded_cards
 
 FILES = {"card.json", "card.md", "card.html", "at_a_glance.svg"}
-
-
-def run(*words: str) -> int:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.argv", ["nlgeval", *words])
-        try:
-            cli.main()
-        except SystemExit as end:
-            return int(end.code or 0)
-    return 0
 
 
 def test_the_saved_numbers_are_what_the_recording_gives() -> None:

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cli_tools import run
 from loopback import LoopbackServer, QuietHandler
 from scipy.stats import binom, kstest
 
 from judgecard import watching
 from judgecard.watching import REFERENCE, Watch, evidence
-from nlgeval_lib import cli
 from nlgeval_lib.scoring.cells import InputError
 
 LEVEL = 0.05
@@ -101,16 +101,6 @@ def test_places_are_uniform_and_ties_are_broken_at_random() -> None:
     rows = rng.integers(1, 4, (6, 20_000)).astype(float)
     places = watching._places(rows[:5], rows[5], rng.random(20_000))
     assert kstest(places, "uniform").pvalue > 1e-3
-
-
-def run(*words: str) -> int:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.argv", ["nlgeval", *words])
-        try:
-            cli.main()
-        except SystemExit as end:
-            return int(end.code or 0)
-    return 0
 
 
 # -- a watch in a folder
