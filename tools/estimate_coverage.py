@@ -123,13 +123,13 @@ class OfData:
 
     def draw(self, inputs: int, rng: Rng) -> tuple[Scores, Scores]:
         """Scores and ratings of inputs that are drawn, `[system, input]`."""
-        scores, ratings = _pool(self)
+        scores, ratings = pool(self)
         drawn = rng.integers(0, ratings.shape[1], inputs)
         return scores[:, drawn], ratings[:, drawn]
 
 
 @functools.cache
-def _pool(world: OfData) -> tuple[Scores, Scores]:
+def pool(world: OfData) -> tuple[Scores, Scores]:
     """All scores and ratings of a data set, `[system, input]` each, of inputs that lack
     none.
     """
@@ -290,7 +290,7 @@ def _truth(world: World | OfData, seed: int) -> Scores:
     law it is that of `BEYOND` inputs.
     """
     if isinstance(world, OfData):
-        _, ratings = _pool(world)
+        _, ratings = pool(world)
         return ratings.mean(axis=1)
     if world.topics:
         # a topic an input: the truth is not that of ten topics alone

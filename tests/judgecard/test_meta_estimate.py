@@ -5,6 +5,7 @@ truth, and the formulas of others.
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,8 @@ from judgecard.estimates import estimate
 from judgecard.label_plans import plan_labels
 from nlgeval_lib import statistics
 from tools import estimate_coverage as coverage
+
+CASES = Path(__file__).parents[1] / "cases"
 
 
 def rated(labels=30, inputs=200, systems=3, seed=0, noise=1.0):
@@ -55,6 +58,34 @@ def test_the_intervals_hold_the_truth(world):
     gains = 1 < held["worth of means"] < 3
     assert gains or world == "knows nothing"
     assert held["worth of means"] > 0.93
+
+
+def test_other_packages_say_the_same_of_the_same_data():
+    """What they say is made by `python -m tools.estimates_beside`."""
+    table = pd.read_csv(CASES / "estimates_elsewhere.csv")
+    theirs = table.set_index("quantity")["value"]
+    pool = coverage.pool(coverage.WORLDS["SummEval, coherence"])
+    scores, ratings = (side[0] for side in pool)
+    places = np.arange(100)
+    some = np.where(places < 25, ratings, np.nan)
+    (mean,) = estimate(scores, some).means
+    (by_topic,) = estimate(scores, some, input_groups=places // 4).means
+    (all_rated,) = estimate(scores, ratings).means
+    passed = np.where(np.isnan(some), np.nan, some > 4.2)
+    # the judge's mean of the 25 less that of the other 75
+    shift = (mean.labels_alone - mean.value) / mean.weight * 100 / 75
+    ours = {
+        "mean at weight .25": mean.labels_alone - 0.25 * shift,
+        "mean at weight 1": mean.labels_alone - shift,
+        "low, labels alone": mean.low_alone,
+        "high, labels alone": mean.high_alone,
+        "low, labels alone, topics": by_topic.low_alone,
+        "high, labels alone, topics": by_topic.high_alone,
+        "pass rate": statistics.pass_rates(scores > 3, passed).rates[0].value,
+        "low, all rated, from 0 to 1": (all_rated.low - 1) / 4,
+        "high, all rated, from 0 to 1": (all_rated.high - 1) / 4,
+    }
+    assert ours == pytest.approx(theirs.to_dict(), abs=1e-10)
 
 
 def test_the_judge_alone_does_not_hold_the_truth():
