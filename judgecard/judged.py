@@ -8,7 +8,6 @@ somebody else has (`scored`), or those of a recording (`recorded`).
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgecard import recorded_judges, recordings
+from judgecard import rated_columns, recorded_judges, recordings
 from judgecard.rated_rows import off_scale
 from nlgeval_lib import datasets, parsers
 from nlgeval_lib.datasets import mini_judge
@@ -28,7 +27,6 @@ from nlgeval_lib.scoring.rows import Parts
 KEYS = ["input_id", "system_id", "aspect"]
 MINIATURE = "mini_judge"  # in the place of a recording: the miniature judge
 DEMO = ("summeval", "alttest_summeval", "gpt-4o")
-_RATER = re.compile(r"rater_(?P<kind>.*?)_?\d*")
 Scale = tuple[float, float]
 
 
@@ -453,21 +451,11 @@ def rater_kinds(frame: pd.DataFrame) -> dict[str, list[str]]:
     """Kind of rater -> the columns of its raters; kinds with one rater are left out.
 
     frame: its columns `rater_KIND_1`, `rater_KIND_2` are raters of one kind; those of
-        `rater_1` have the kind "rater". Columns without a rating are left out.
-
-    Example:
-        >>> columns = ["rater_expert_1", "rater_expert_2", "rater_crowd_1"]
-        >>> rater_kinds(pd.DataFrame([[1, 2, 3]], columns=columns))
-        {'expert': ['rater_expert_1', 'rater_expert_2']}
+        other names have the kind "rater". Columns without a rating are left out.
     """
-    columns_of = defaultdict(list)
-    for column in map(str, frame.columns):
-        match = _RATER.fullmatch(column)
-        if match and frame[column].notna().any():
-            kind = match["kind"] or "rater"
-            columns_of[kind].append(column)
+    columns = [str(name) for name in frame if frame[name].notna().any()]
     several = {}
-    for kind, columns in columns_of.items():
-        if len(columns) > 1:
-            several[kind] = columns
+    for kind, names in rated_columns.rater_kinds(columns, "rater_").items():
+        if len(names) > 1:
+            several[kind or "rater"] = names
     return several

@@ -35,48 +35,23 @@ RELATED = (
 )
 
 
-def rater_kinds(
-    columns: Sequence[str], prefix: str, declared: Sequence[str] = ()
-) -> dict[str, list[str]]:
+def rater_kinds(columns: Sequence[str], prefix: str) -> dict[str, list[str]]:
     """The columns of single raters by their kind: people of one kind can stand for each
     other, experts and crowd workers cannot.
 
     columns: the names of all columns.
     prefix: how the columns of raters begin. A name says its kind between the prefix and
     a number (rater_expert_0); raters without one are one kind, "".
-    declared: KIND=COLUMN,COLUMN, which goes before what the names say.
-    Raises: InputError for a declaration that is none, an unknown column, and what is
-    named twice.
 
     Example:
     >>> rater_kinds(["rater_expert_0", "rater_1", "rater_2"], "rater_")
     {'expert': ['rater_expert_0'], '': ['rater_1', 'rater_2']}
     """
     kinds: dict[str, list[str]] = {}
-    taken: list[str] = []
-    for declaration in declared:
-        kind, equals, names = declaration.partition("=")
-        members = [name.strip() for name in names.split(",") if name.strip()]
-        unknown = [name for name in members if name not in columns]
-        if not equals or not members or unknown:
-            missing = ""
-            if unknown:
-                missing = f": no {', '.join(unknown)}"
-            raise InputError(
-                f"--rater-kind {declaration!r}: write KIND=COLUMN,COLUMN with columns "
-                f"of the file{missing}"
-            )
-        taken += members
-        if kind in kinds or len(set(taken)) < len(taken):
-            raise InputError(
-                f"--rater-kind {declaration!r}: a kind or a column is named twice; a "
-                "rater is of one kind"
-            )
-        kinds[kind] = members
     named = re.compile(re.escape(prefix) + r"(?:(.+)_)?\d+$")
     for name in columns:
         is_rater = bool(prefix) and name.startswith(prefix)
-        if not is_rater or name in taken or is_fact(name, prefix):
+        if not is_rater or is_fact(name, prefix):
             continue
         match = named.match(name)
         kind = ""
@@ -86,14 +61,12 @@ def rater_kinds(
     return kinds
 
 
-def numeric_raters(
-    frame: pd.DataFrame, prefix: str, declared: Sequence[str] = ()
-) -> dict[str, list[str]]:
+def numeric_raters(frame: pd.DataFrame, prefix: str) -> dict[str, list[str]]:
     """The kinds of raters with two or more columns of numbers, each with these columns.
 
     Mean ratings, ids and columns without any value are no raters.
 
-    prefix, declared: as `rater_kinds` takes them.
+    prefix: as `rater_kinds` takes it.
     """
     usable = []
     for name in map(str, frame.columns):
@@ -102,7 +75,7 @@ def numeric_raters(
         column = frame[name]
         if pd.api.types.is_numeric_dtype(column) and column.notna().any():
             usable.append(name)
-    kinds = rater_kinds(usable, prefix, declared)
+    kinds = rater_kinds(usable, prefix)
     return {kind: names for kind, names in kinds.items() if len(names) > 1}
 
 

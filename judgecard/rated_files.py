@@ -107,7 +107,6 @@ class Settings:
     compare: whether every two scores are compared.
     baselines: whether what costs nothing and the raters' ceiling stand in the table.
     raters: how the columns of single raters begin, for the ceiling; "" for none.
-    rater_kinds: declarations KIND=COLUMN,COLUMN of raters of one kind.
     family: the column of the systems' families; None takes `system_family` where it is
     there, "" takes none.
     topic: the column of the inputs' topics; None takes `topic` where it is there, ""
@@ -128,7 +127,6 @@ class Settings:
     baselines: bool = True
     # how the columns of single raters begin, for the ceiling, and whose kind is said
     raters: str = "rater_"
-    rater_kinds: Sequence[str] = ()
     # columns: None for system_family and topic where they are, "" for none
     family: str | None = None
     topic: str | None = None
@@ -198,30 +196,6 @@ def score_columns(data: Rows | Parts, asked: Sequence[str]) -> list[str]:
     return scores or ["value"]
 
 
-def declared(data: Parts, kinds: Sequence[str]) -> tuple[str, ...]:
-    """The declarations KIND=COLUMN,COLUMN with the names that the columns have here.
-
-    data: the file, whose columns may be mapped to the project's names.
-    kinds: the declarations as the user writes them.
-    """
-    declarations = []
-    for declaration in kinds:
-        kind, equals, names = declaration.partition("=")
-        ours = [data.ours(name.strip()) for name in names.split(",")]
-        columns = ",".join(ours)
-        declarations.append(f"{kind}{equals}{columns}")
-    return tuple(declarations)
-
-
-def _declared_columns(kinds: Sequence[str]) -> set[str]:
-    """The columns of all declarations KIND=COLUMN,COLUMN."""
-    columns: set[str] = set()
-    for declaration in kinds:
-        _, _, names = declaration.partition("=")
-        columns.update(names.split(","))
-    return columns
-
-
 def needed(
     scores: Sequence[str], settings: Settings, by: str | None = None
 ) -> Callable[[str], bool]:
@@ -238,7 +212,6 @@ def needed(
     raters = ""
     if settings.baselines:
         raters = settings.raters
-        columns |= _declared_columns(settings.rater_kinds)
 
     def takes_part(name: str) -> bool:
         return name in columns or bool(raters and name.startswith(raters))
@@ -375,13 +348,12 @@ def _raters(data: Rows, settings: Settings) -> dict[str, list[np.ndarray]]:
     Raises: InputError naming the cell that is no number.
     """
     prefix = settings.raters
-    own_kind = _declared_columns(settings.rater_kinds)
     frame = data.frame
     for name in frame.columns:
-        is_rater = name in own_kind or bool(prefix and name.startswith(prefix))
+        is_rater = bool(prefix) and name.startswith(prefix)
         if is_rater and name not in (rows.RATING, *rows.IDS):
             frame = frame.assign(**{name: data.numbers(name)})
-    kinds = rated_columns.numeric_raters(frame, prefix, settings.rater_kinds)
+    kinds = rated_columns.numeric_raters(frame, prefix)
     by_kind = {}
     for kind, names in kinds.items():
         by_kind[kind] = [frame[name].to_numpy(dtype=float) for name in names]

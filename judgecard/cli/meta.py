@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from collections.abc import Sequence
@@ -103,13 +102,6 @@ class Meta(Rated):
     raters: Annotated[
         str, typer.Option(help="How columns of single raters begin; '' for none.")
     ] = "rater_"
-    rater_kind: Annotated[
-        Several,
-        option(
-            metavar="KIND=COLUMNS",
-            help="Raters of one kind, by comma; rater_expert_0 says it (repeatable).",
-        ),
-    ] = None
     family: Annotated[
         str | None,
         option(help="Families of systems; default system_family, '' for none."),
@@ -175,8 +167,6 @@ def correlations(options: Meta) -> None:
         return _judges_of_pairs(options)
     settings = _settings(options)
     rows = _rows(options, "human")
-    kinds = rated_files.declared(rows, settings.rater_kinds)
-    settings = dataclasses.replace(settings, rater_kinds=kinds)
     scores = rated_files.score_columns(rows, options.score or ())
     rows = rows.only(rated_files.needed(scores, settings, options.by))
     data = options.rated(rows, scores, ["human"])
@@ -248,7 +238,6 @@ def _settings(options: Meta) -> Settings:
     return rated_files.Settings(
         levels=tuple(dict.fromkeys(options.level or ("dataset",))),
         coefs=tuple(dict.fromkeys(coefs)),
-        rater_kinds=tuple(options.rater_kind or ()),
         **fields,
     )
 

@@ -172,7 +172,6 @@ RATED = ["--prompt", "mine.txt", "--scale", "1-10", "-i", "mine.csv"]
         (["card", *RATED, "--judge", "all-MiniLM-L6-v2"], "unknown judge"),
         (["card", *RATED, "--judge", "mini", "-m", "x"], "--model; leave one out"),
         (["card", *RATED], "--judge"),
-        (["card", "beside", "empty"], "no card in empty"),
         (["card", "gate", "mine.csv", "a > 1"], "is no card"),
         (
             ["card", "gate", "none.json", "a > 1"],

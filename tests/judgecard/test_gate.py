@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 import yaml
 from cli_tools import run
-from scipy.stats import kendalltau
 
 import judgecard as card
 from judgecard import fingerprint
@@ -119,21 +118,6 @@ def test_a_gate_by_the_card_that_set_the_bar(
     assert "model was m, is n" in capsys.readouterr().err
     assert run(*gate, str(tmp_path / "other"), *bar, "--allow", "model") == 0
     assert run(*gate, str(tmp_path / "bar")) == 2
-
-
-def test_two_logs_are_compared_pair_by_pair(
-    drawn: pd.DataFrame, tmp_path: Path, capsys: Any
-) -> None:
-    tau = {}
-    for name, sd in (("before", 3.0), ("after", 0.25)):
-        scores = asked(drawn, sd).scores().rename(columns={"human": "rating"})
-        scores.drop(columns="set").to_csv(tmp_path / f"{name}.csv", index=False)
-        tau[name] = kendalltau(scores["rating"], scores["value"]).statistic
-    paths = [str(tmp_path / f"{name}.csv") for name in tau]
-    assert run("card", "compare", *paths, "--map", "human=rating") == 0
-    said = capsys.readouterr().out
-    assert "better" in said
-    assert f"{tau['after'] - tau['before']:.3f}" in said
 
 
 # -- where it stands in a project's own CI

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import public_data
 import pytest
-from cli_tools import call, cases, frame_hash, has_texts, numbers_hash
+from cli_tools import cases, frame_hash, has_texts, numbers_hash
 from scipy import stats
 
 from judgecard import recorded_store, recordings
@@ -268,42 +268,3 @@ def test_a_text_that_ended_for_want_of_room_is_marked(tmp_path, needs, monkeypat
     kept = [store.get(key) for key in store]
     assert {one.finish_reason for one in kept if one.text} == {"stop"}
     assert {one.finish_reason for one in kept if not one.text} == {"length"}
-
-
-def test_the_command(needs, tmp_path, monkeypatch, capsys):
-    needs("prometheus_gpt4", "alttest_summeval")
-    monkeypatch.chdir(tmp_path)
-    listed = call(monkeypatch, capsys, "recordings").out
-    assert (
-        all(name in listed for name in recordings.NAMES) and "prompts unknown" in listed
-    )
-    done = call(monkeypatch, capsys, "recordings", "prometheus_gpt4", "--store", "kept")
-    assert (
-        done.code == 0
-        and "1,920 completions of gpt-4-0613 for 640 requests, 1,920 new" in done.out
-    )
-    replay = ["--engine", "replay", "-m", "gpt-4-0613", "--store", "kept"]
-    replay += ["-s", "repetition_penalty=1", "-s", "seed=none"]
-    got = call(
-        monkeypatch,
-        capsys,
-        "score",
-        "-e",
-        "prometheus",
-        "--data",
-        "vicuna_bench",
-        *replay,
-        "-o",
-        "gpt4.csv",
-    )
-    assert got.code == 0 and "960 stored, 0 made" in got.out
-    frame = pd.read_csv("gpt4.csv")
-    assert frame["value"].tolist() == pytest.approx(
-        datasets.load("vicuna_bench")["gpt4"].tolist()
-    )
-    for name, said in (
-        ("alttest_summeval", "with known prompts"),
-        ("acloserlok", "did you mean"),
-    ):
-        got = call(monkeypatch, capsys, "recordings", name)
-        assert got.code == 2 and said in got.err

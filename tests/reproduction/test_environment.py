@@ -403,7 +403,7 @@ def test_what_the_core_lacks_is_named_by_its_extra(
 def test_what_needs_the_repository_says_so_in_a_line(
     installed: Path, tmp_path: Path
 ) -> None:
-    plain = ("data", "recordings", "scoreboard", "run", "report", "check")
+    plain = ("data", "scoreboard", "run", "report", "check")
     calls = (*plain, "sweep x -p a=1", "score -e rouge --data gsm8k -o s.csv")
     for said in core_alone(installed, tmp_path, *calls):
         first, last = said.splitlines()
