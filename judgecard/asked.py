@@ -1,9 +1,4 @@
-"""A judge is asked about sets for its card: planned before, stored, resumable.
-
-A `Design` says how much is asked. An `Asking` is a judge, the sets and a design: its
-`planned` stages cost nothing, its `card` asks and measures. `of` makes one for a
-notebook, `named` for the command line.
-"""
+"""A judge is asked about sets for its card: planned before, stored, resumable."""
 
 from __future__ import annotations
 
@@ -79,7 +74,6 @@ class Asking:
     title: of the card; "": made of the names of judge and model.
     outcome: what became of all completions.
     bar: makes what shows the progress, of a name and whether it is quiet.
-
     Raises: InputError where a sample would have fewer than three inputs.
     """
 
@@ -179,8 +173,6 @@ class Asking:
     def card(self, quiet: bool = False) -> Card:
         """Ask, and make the card.
 
-        quiet: no progress is shown.
-
         Raises: InputError where a set lacks what the judge needs; EngineError;
         Unavailable; KeyboardInterrupt with every finished completion stored.
         """
@@ -224,7 +216,6 @@ class Asking:
         it is asked about another: they share one answer.
 
         Returns: how many are left out.
-
         Raises: InputError for a judge that does not ask once a row.
         """
         data_set = self.data[0]
@@ -245,18 +236,14 @@ class Asking:
         """Ask about the first set, whose outputs are graded, anew.
 
         store: what has the completions of this look, and of no other.
-
         Returns: the rows with `value` and `status`.
-
         Raises: as `card`.
         """
         self.store = store
         return self._scored(self.data[0], quiet).frame
 
     def _changed(self, data_set: Judged | Paired) -> dict[str, Judged]:
-        """The set as each probe changes it, by the probe's name; none where no probe is
-        asked for, and none of pairs.
-        """
+        """The set as each probe changes it, by the probe's name."""
         if not self.design.probes or isinstance(data_set, Paired):
             return {}
         return probes.changed(data_set, self.design.seed)
@@ -276,11 +263,7 @@ class Asking:
         )
 
     def _scored_pairs(self, data_set: Paired, quiet: bool) -> Paired:
-        """The pairs with the judge's verdicts.
-
-        A judge of pairs gives one for each order of showing, in its details; of a judge
-        of single outputs the higher score is the verdict.
-        """
+        """The pairs with the judge's verdicts."""
         scores, facts = self._answers(data_set, quiet)
         data_set = replace(data_set, facts=facts)
         if not self.of_pairs:
@@ -296,11 +279,7 @@ class Asking:
     def _answers(
         self, data_set: Judged | Paired, quiet: bool
     ) -> tuple[pd.DataFrame, dict[str, Any]]:
-        """The scores of a set's rows, and who answered and what it took.
-
-        Returns: a frame, a row a row of the job; and the facts by name, `cost` among
-        them.
-        """
+        """The scores of a set's rows, and who answered and what it took."""
         job = self.job(data_set)
         job.run.raw = []
         progress = self.bar(job.name, quiet)
@@ -325,12 +304,7 @@ class Asking:
         return scores.reset_index(drop=True), facts
 
     def _cost(self, run: Run, seconds: float, judgments: int) -> dict[str, Any]:
-        """What 1,000 judgments take: `prompt_tokens`, `new_tokens`, and where they are
-        known `seconds` and `money`; empty where nothing was asked.
-
-        seconds: of the whole run; what was stored before took none of them.
-        judgments: of the run.
-        """
+        """What 1,000 judgments take."""
         if not run.raw:
             return {}
         thousand = 1000 / judgments
@@ -370,7 +344,6 @@ def load(data: Any) -> Judged | Paired:
 
     data: a name of `nlgeval data`; a frame as `judged.rated` or `paired.load_paired`
         takes it; a `Judged` or `Paired`, which is given back.
-
     Raises: InputError for rows without ratings; UnknownName; DataUnavailable.
     """
     if isinstance(data, Judged | Paired):
@@ -397,15 +370,12 @@ def make_card(
 ) -> Card:
     """The card of a judge: it is asked about each set through engine and store.
 
-    judge: an evaluator.
     data: names of sets, or frames with ratings.
     engine: what asks the model; None: the judge's own.
     store: what keeps the completions; None keeps nothing.
     scale: lowest and highest score; None: that which the evaluator names.
     title: of the card; "": made of the names of judge and model.
-    quiet: no progress is shown.
     items, seed, repeat, probes, price: as `Design` has them.
-
     Raises: InputError where a set lacks what the judge needs; EngineError.
     """
     data_sets = [load(data_set) for data_set in data]
@@ -437,15 +407,10 @@ def named(
 
     name: of the evaluator; a prompt decides it.
     settings: of the evaluator, as `name=value` texts.
-    data: the sets, at least one.
-    choice: of the engine and the store.
-    design: how much is asked.
     prompt: a file with a prompt; "": none.
     rubric: a file with a rubric; "": none.
     scale: lowest and highest score; needed for a prompt that rates.
-
     Returns: the judge and the sets, checked; nothing is asked yet.
-
     Raises: InputError; EngineError; Unavailable.
     """
     options: dict[str, Any] = {}
@@ -475,9 +440,7 @@ def named(
 
 
 def _rows_of(data_set: Judged | Paired, evaluator: str) -> Parts:
-    """The rows of a set as an evaluator of this name reads them: those of a pair's
-    outputs one by one, unless it compares pairs.
-    """
+    """The rows of a set as an evaluator of this name reads them."""
     frame = data_set.frame
     if isinstance(data_set, Paired) and evaluator != "preference":
         frame = paired.as_rows(data_set)
@@ -487,10 +450,7 @@ def _rows_of(data_set: Judged | Paired, evaluator: str) -> Parts:
 def _of_prompt(
     path: str, scale: tuple[float, float] | None
 ) -> tuple[str, dict[str, Any]]:
-    """The name of the evaluator that a prompt in a file needs, and its options.
-
-    Raises: InputError for a prompt that rates and no scale.
-    """
+    """The name of the evaluator that a prompt in a file needs, and its options."""
     if prompt_files.read(path).of_pairs:
         return "preference", {"prompt": path}
     if scale is None:
@@ -513,9 +473,7 @@ def _int_if_whole(number: float) -> float:
 
 
 def _scale_of(evaluator: Any) -> tuple[float, float] | None:
-    """Lowest and highest score of an evaluator, where it or its task names them; None
-    where neither does.
-    """
+    """Lowest and highest score of an evaluator, where it or its task names them."""
     task = getattr(evaluator, "task", None)
     for holder in (evaluator, task):
         low = getattr(holder, "low", None)

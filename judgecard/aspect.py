@@ -1,8 +1,4 @@
-"""One aspect of a judged set: what the numbers of a card are measured on.
-
-`Aspect` holds scores and ratings of the rows as arrays of one length and in one order.
-`measure`, `closeness` and `reliability` all take one.
-"""
+"""One aspect of a judged set: what the numbers of a card are measured on."""
 
 from __future__ import annotations
 
@@ -40,9 +36,8 @@ class Aspect:
     """
 
     def __init__(self, judged: Judged, name: str, rows: pd.DataFrame) -> None:
-        """judged: the whole set.
-        name: of the aspect.
-        rows: those of the aspect, by their places in the set's frame.
+        """judged: the whole set. name: of the aspect. rows: those of the aspect, by
+        their places in the set's frame.
         """
         places = rows.index.to_numpy()
         self.other_judges = {}
@@ -102,11 +97,8 @@ class Aspect:
     ) -> Numbers:
         """How much better does the first follow the target than the second?
 
-        first, second, target: a value a row.
-
         Returns: tau-b of the first minus that of the second over all outputs, with its
         interval; both as `first` and `second`, and `p` of their difference.
-
         Raises: ValueError where `statistics` refuses them.
         """
         result = self.grid.compare(
@@ -168,10 +160,7 @@ class Aspect:
 
 
 def _scale_that_holds(scale: Scale | None, values: np.ndarray) -> Scale | None:
-    """The scale; None where a score outside it says that it is another one.
-
-    Fewer than two scores are no such evidence.
-    """
+    """The scale; None where a score outside it says that it is another one."""
     scores = values[~np.isnan(values)]
     if scale is None or len(scores) < 2:
         return scale

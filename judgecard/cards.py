@@ -1,8 +1,4 @@
-"""A card: made of judged sets, written, and read again.
-
-`of_sets` makes a `Card` of sets that are judged; `of_recorded`, `of_scores` and `demo`
-need nobody to be asked. `Card.write` puts it into a folder, `read` takes it from there.
-"""
+"""A card: made of judged sets, written, and read again."""
 
 from __future__ import annotations
 
@@ -121,10 +117,8 @@ class Card:
 
         folder: is made where it is not there. Nothing is written where one of the files
             cannot be.
-
         Returns: the paths of what was written: scores.csv and the pages of the worst
         disagreements among them where the card has its scores.
-
         Raises: OSError.
         """
         contents: dict[Path, bytes] = {}
@@ -202,11 +196,7 @@ class Card:
 def _rows_with_intervals(
     path: str, numbers: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """A row for every number with an interval that is at a path or below it.
-
-    path: leaves "aspects" out, as a condition may.
-    numbers: what is at the path.
-    """
+    """A row for every number with an interval that is at a path or below it."""
     if numbers.get("value") is not None and "low" in numbers:
         yield {
             "path": path,
@@ -234,12 +224,9 @@ def of_sets(
 ) -> Card:
     """The card of sets that are judged.
 
-    title: of the card.
     judge: what is known of the judge, by name.
     judged_sets: graded ones and pairs, in the order of the page.
-    effects: of the probes, by set.
     resources: evaluator, engine and store, for prompts and answers of what is opened.
-
     Raises: InputError where two sets have one name.
     """
     names = [judged_set.name for judged_set in judged_sets]
@@ -275,10 +262,7 @@ def of_sets(
 def _measured(
     judged_set: Judged | Paired, effects: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """All numbers of a set.
-
-    effects: of the probes, by set.
-    """
+    """All numbers of a set."""
     cost = judged_set.facts.get("cost", {})
     if isinstance(judged_set, Paired):
         return paired.measured(judged_set) | {"cost": cost}
@@ -294,7 +278,6 @@ def demo(set: str = "summeval") -> Card:
 
     set: "summeval", GPT-4o's ratings; or "llmbar", GPT-4's verdicts on pairs. Every
         other word is taken as "summeval".
-
     Raises: DataUnavailable.
     """
     if set == "llmbar":
@@ -307,9 +290,7 @@ def of_recorded(dataset: str, recording: str, judge: str, form: str = "") -> Car
 
     dataset: the set that was judged; a name of `nlgeval data`.
     recording: that has the judge's scores or verdicts.
-    judge: as the recording calls it.
     form: its prompt, where the recording has several.
-
     Raises: InputError for a judge that it does not have; UnknownName; DataUnavailable.
     """
     judged_set: Judged | Paired
@@ -335,13 +316,10 @@ def of_scores(
     scores: a frame with `input_id`, `system_id`, a column of scores, and `aspect` where
         the set has several.
     data: the set by name, or a frame with ratings.
-    column: that has the scores.
     title: of the card; "": made of the names of column and set.
     scale: lowest and highest score; a score off it has no value ("out_of_range").
         Without it the scores are not compared with the ratings' levels.
-    human_scale: lowest and highest rating.
     called: how the column of scores is called; "": by its name.
-
     Raises: InputError; UnknownName; DataUnavailable.
     """
     called = called or column
@@ -363,7 +341,6 @@ def read(path: str | Path) -> Card:
     """A card that was written, with its scores where they are beside it.
 
     path: of a card.json, or of the folder that has it.
-
     Raises: InputError for what is no card, or one of another schema; OSError.
     """
     path = Path(path)
@@ -388,10 +365,7 @@ def read(path: str | Path) -> Card:
 
 
 def _numbers_in(path: Path) -> Any:
-    """What a card.json holds, its shape checked.
-
-    Raises: InputError naming the file and what is wrong with it.
-    """
+    """What a card.json holds, its shape checked."""
     try:
         numbers = files.from_json(path.read_text(encoding="utf-8"))
         schema = numbers["schema"]
@@ -412,12 +386,7 @@ def _numbers_in(path: Path) -> Any:
 
 
 def _scores_in(path: Path) -> pd.DataFrame:
-    """The scores beside a card, a row a judgment.
-
-    Returns: `set`, the keys, and as numbers `human` and `value`.
-
-    Raises: InputError naming the file where it is no such table, or has a row twice.
-    """
+    """The scores beside a card, a row a judgment."""
     keys = ["set", *KEYS]
     numeric = ["human", "value"]
     try:

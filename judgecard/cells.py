@@ -1,8 +1,4 @@
-"""A number of a card: its value with its interval, or the reason why there is none.
-
-Such a cell is a mapping: `value, low, high, n` and what else is known of the number, or
-`reason` where there is none.
-"""
+"""A number of a card: its value with its interval, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -16,8 +12,8 @@ Numbers = dict[str, Any]
 
 
 def interval(result: Any, value: float | None = None) -> Numbers:
-    """A result of `statistics` as the card keeps it: `value, low, high, n, signature`, and
-    `reason` where the result has one.
+    """A result of `statistics` as the card keeps it: `value, low, high, n, signature`,
+    and `reason` where the result has one.
 
     result: a number of `statistics` with its interval.
     value: stands in place of the result's own.
@@ -41,14 +37,8 @@ def mean_interval(values: np.ndarray, units: np.ndarray | None = None) -> Number
 
     values: NaN is left out.
     units: a label a value, such as its input: values of one unit are not independent.
-
     Returns: `value, low, high, n`, n being the number of units; `low` and `high` are
     NaN for one unit. A `reason` alone where no value is left.
-
-    Example:
-        >>> cell = mean_interval(np.array([1.0, 3.0, 5.0]), np.array(["a", "a", "b"]))
-        >>> cell["value"], cell["n"]
-        (3.5, 2)
     """
     series = pd.Series(values)
     if units is not None:
@@ -102,10 +92,6 @@ def difference_interval(
 def p_of_mean(cell: Numbers) -> float:
     """The two-sided p that belongs to an interval of `mean_interval`: that the mean is
     0; NaN where it has none.
-
-    Example:
-        >>> round(p_of_mean(mean_interval(np.array([1.0, 3.0, 5.0]))), 3)
-        0.122
     """
     from scipy import stats
 
@@ -121,7 +107,6 @@ def value_or_reason(measure: Callable[..., Any], *arguments: Any) -> Any:
     """What a measure gives, or the reason why it gives nothing.
 
     measure: its ValueError becomes the reason; every other error is raised.
-    arguments: of the measure, in their order.
     """
     try:
         return measure(*arguments)
@@ -145,10 +130,6 @@ def without_sign(cell: Mapping[str, Any]) -> Numbers:
 
     An interval on both sides of zero keeps an end below 0. A cell without value or
     interval gives its reason.
-
-    Example:
-        >>> without_sign({"value": -0.5, "low": -0.7, "high": 0.1})
-        {'value': 0.5, 'low': -0.1, 'high': 0.7}
     """
     if cell.get("value") is None or "low" not in cell:
         return {"reason": cell.get("reason", "")}

@@ -1,10 +1,4 @@
-"""The chapters of a card's page: each gives its texts for one set.
-
-`other_judges`, `failing`, `repeats`, `probes` and `replacing` take the numbers of one
-set, as `card.json` has them under its name, and yield Markdown: tables, and parts that
-are folded. An empty text is a part that the set does not have. `page` puts the chapters
-under their headings.
-"""
+"""The chapters of a card's page: each gives its texts for one set."""
 
 from __future__ import annotations
 
@@ -40,8 +34,6 @@ _LEVELS = {"dataset": "all outputs", "input": "within an input", "system": "syst
 
 def other_judges(numbers: Numbers) -> Iterator[str]:
     """How does the judge follow the ratings, and how do others?
-
-    numbers: of one set.
 
     Yields: for graded outputs a table of coefficients, a row an aspect and level, then
         the judges beside this one, folded; for pairs one table of accuracies.
@@ -113,8 +105,6 @@ def _among_judges(numbers: Numbers) -> str:
 def failing(numbers: Numbers) -> Iterator[str]:
     """Where does the judge fail? The use of the scale, the distance from the ratings,
     and parts of the outputs.
-
-    numbers: of one set.
 
     Yields: for graded outputs one table for all aspects, then folded ones: faults that
         were looked for, thirds, systems, variance, a confusion table an aspect, the worst disagreements; for
@@ -228,10 +218,7 @@ def _variance(numbers: Numbers) -> str:
 
 
 def _of_repeats(shares: Numbers) -> float:
-    """The share of the variance that repeats have, with what is left over.
-
-    shares: component -> its share of the variance; None where it is not known.
-    """
+    """The share of the variance that repeats have, with what is left over."""
     total = 0
     for name, value in shares.items():
         if value is not None and "repeat" in name:
@@ -289,8 +276,6 @@ def _link(row: Numbers, explorer: str | None) -> str:
 def repeats(numbers: Numbers) -> Iterator[str]:
     """Does the judge say the same twice?
 
-    numbers: of one set.
-
     Yields: for a judge that saw pairs in both orders, how often it keeps its choice;
         for graded outputs that were asked for several times, how far the answers agree.
     """
@@ -325,8 +310,6 @@ def repeats(numbers: Numbers) -> Iterator[str]:
 def probes(numbers: Numbers) -> Iterator[str]:
     """What did changes of the outputs do to the score?
 
-    numbers: of one set.
-
     Yields: nothing where no probe was asked about; else what is measured, and a table,
         a row a probe.
     """
@@ -349,8 +332,6 @@ def probes(numbers: Numbers) -> Iterator[str]:
 
 def replacing(numbers: Numbers) -> Iterator[str]:
     """May the judge replace a rater, and what are its scores worth in labels?
-
-    numbers: of one set.
 
     Yields: nothing where there are no ratings of single raters; else a table, a row an
         aspect, and how the worth in labels is to be read.

@@ -23,7 +23,6 @@ def measure_closeness(aspect: Aspect) -> Numbers:
     `constant_distance` as mean absolute gaps, in units of the scale; `constant`, the
     median rating; `calibration`, the mean rating at each score; `confusion`, the table
     of counts.
-
     Raises: ValueError where scores and ratings have different scales, or one is not
     known, and where no output has both.
     """
@@ -52,11 +51,7 @@ def measure_closeness(aspect: Aspect) -> Numbers:
 
 
 def _calibration(values: np.ndarray, human: np.ndarray) -> list[Numbers]:
-    """The mean rating of the outputs with each score, a point a score.
-
-    values, human: score and rating of the same outputs, without NaN; scores are rounded
-        to whole numbers.
-    """
+    """The mean rating of the outputs with each score, a point a score."""
     points = []
     by_score = pd.Series(human).groupby(np.round(values))
     for score, ratings in by_score:
@@ -66,10 +61,7 @@ def _calibration(values: np.ndarray, human: np.ndarray) -> list[Numbers]:
 
 
 def _confusion(values: np.ndarray, human: np.ndarray) -> Numbers:
-    """How many outputs have each score of the judge (row) and of people (column).
-
-    values, human: as `_calibration` has them; both are rounded to whole numbers.
-    """
+    """How many outputs have each score of the judge (row) and of people (column)."""
     table = pd.crosstab(
         np.round(values),
         np.round(human),
@@ -114,15 +106,7 @@ def _leniency_by_family(aspect: Aspect) -> list[Numbers]:
 
 
 def _thirds(aspect: Aspect, divider: np.ndarray) -> list[Numbers]:
-    """Kendall within each third of the outputs.
-
-    divider: a number a row by which they are divided, such as the length.
-
-    Returns: a row a third: its ends `from` and `to`, and `kendall`. Where many values
-    are equal there are two parts.
-
-    Raises: ValueError where there are too few outputs, or too many equal values.
-    """
+    """Kendall within each third of the outputs."""
     present = aspect.present & ~np.isnan(divider)
     if present.sum() < _FEWEST_FOR_THIRDS:
         raise ValueError(f"fewer than {_FEWEST_FOR_THIRDS} outputs; too few for thirds")
@@ -149,10 +133,7 @@ def _thirds(aspect: Aspect, divider: np.ndarray) -> list[Numbers]:
 
 
 def _kendall_within(aspect: Aspect, inside: np.ndarray) -> Numbers:
-    """Kendall's tau-b over some of the rows.
-
-    inside: whether each row is among them.
-    """
+    """Kendall's tau-b over some of the rows."""
     values = aspect.values[inside]
     human = aspect.human[inside]
     result = statistics.correlate(values, human, "kendall-b", ci="auto")

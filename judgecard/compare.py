@@ -22,12 +22,10 @@ def compared(first: Card, second: Card) -> pd.DataFrame:
     all outputs; of pairs by the share of right verdicts.
 
     first, second: with their scores; the ratings are those of the first.
-
     Returns: a row a set and aspect: `set, aspect, n, first, second, gain, low, high, p,
     verdict`. A gain above 0 says that the second is better. `verdict` is "better",
     "worse", "no difference found", or why it cannot be said. `p` of pairs is that of
     t over the means of inputs.
-
     Raises: InputError where they share no set, or a card has no scores beside it.
     """
     rows: list[Row] = []
@@ -56,11 +54,7 @@ def compared(first: Card, second: Card) -> pd.DataFrame:
 
 
 def _of_pairs(name: str, both: pd.DataFrame) -> Row:
-    """The gain in the share of right verdicts, over the verdicts that both have.
-
-    both: a row a pair and order of showing, with the verdicts as `value_first` and
-        `value_second`.
-    """
+    """The gain in the share of right verdicts, over the verdicts that both have."""
     both = both.dropna(subset=["value_first", "value_second", "human"])
     human = both["human"]
     right_first = (both["value_first"] == human).astype(float)
@@ -85,11 +79,7 @@ def _of_pairs(name: str, both: pd.DataFrame) -> Row:
 
 
 def _of_aspects(name: str, both: pd.DataFrame) -> list[Row]:
-    """The gain in Kendall's tau-b with the ratings, a row an aspect.
-
-    both: a row an output and aspect, with the scores as `value_first` and
-        `value_second`.
-    """
+    """The gain in Kendall's tau-b with the ratings, a row an aspect."""
     rows = []
     for aspect, of_aspect in both.groupby("aspect", sort=False):
         row = {"set": name, "aspect": aspect}
@@ -126,9 +116,7 @@ def _gain(rows: pd.DataFrame) -> Row:
 
 
 def _outcome(low: float | None, high: float | None) -> str:
-    """The verdict that an interval of the gain gives: better or worse where it is clear
-    of zero.
-    """
+    """The verdict that an interval of the gain gives."""
     if low is not None and low > 0:
         return "better"
     if high is not None and high < 0:

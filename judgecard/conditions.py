@@ -1,8 +1,5 @@
 """Conditions on a card's numbers, `path op number`, as a gate and the verdict's rules
 use them. They are read by a grammar of three parts and never run as code.
-
-`Condition.read` reads one; its `value` finds the number, its `holds` compares it.
-`holds` is for a rule of several conditions.
 """
 
 from __future__ import annotations
@@ -44,11 +41,6 @@ class Condition:
         "dataset" may be left out.
     op: one of `<`, `<=`, `>`, `>=`, `==`, `!=`.
     number: that the number at the path is compared with.
-
-    Example:
-        >>> condition = Condition.read("use.ties < .5")
-        >>> condition.holds({"use": {"ties": 0.2}})
-        True
     """
 
     path: str
@@ -60,7 +52,6 @@ class Condition:
         """The condition that a text says.
 
         text: blanks around its three parts are left out.
-
         Raises: ValueError with the form that is needed.
         """
         match = _CONDITION.fullmatch(text)
@@ -78,7 +69,6 @@ class Condition:
         A path to a number with an interval means its value.
 
         numbers: of a card, of a set or of an aspect.
-
         Raises: ValueError for a path that leads to no number, with those near it.
         """
         target, around, _ = self._walked(numbers)
@@ -97,19 +87,14 @@ class Condition:
         """The number with its interval that the path leads to, or into.
 
         numbers: as `value` has them.
-
         Returns: `value, low, high, n`, or `reason` where there is no number; empty for
         a number without an interval, such as a count.
-
         Raises: ValueError for a path that leads nowhere.
         """
         return self._walked(numbers)[2]
 
     def _walked(self, numbers: Mapping[str, Any]) -> tuple[Any, Any, Mapping[str, Any]]:
-        """What is at the path, what it is in, and the last cell on the way.
-
-        Raises: ValueError as `value`.
-        """
+        """What is at the path, what it is in, and the last cell on the way."""
         around: Any = numbers
         target: Any = numbers
         cell: Mapping[str, Any] = {}
@@ -129,7 +114,6 @@ class Condition:
         """Whether it holds; a missing number fulfils no condition.
 
         numbers: as `value` has them.
-
         Raises: ValueError as `value`.
         """
         value = self.value(numbers)
@@ -144,7 +128,6 @@ def holds(text: str, numbers: Mapping[str, Any]) -> bool:
 
     text: conditions joined by ` and `, alternatives by ` or `.
     numbers: of a set or of an aspect.
-
     Raises: ValueError for a text that is no condition.
     """
     return any(
@@ -179,9 +162,7 @@ def _is_cell(target: Any) -> bool:
 
 
 def _next_name(around: Any, parts: list[str]) -> str:
-    """The name that the parts of a path begin with; a name may have dots itself, as
-    that of a set with a version has.
-    """
+    """The name that the parts of a path begin with."""
     for end in range(1, len(parts) + 1):
         name = ".".join(parts[:end])
         if any(name in node for node in _reached(around)):
@@ -198,15 +179,7 @@ def _reached(around: Any) -> list[Mapping[str, Any]]:
 
 
 def _step(around: Any, name: str, path: str) -> Any:
-    """What is at a name, or at it within one of the implied names.
-
-    Below a cell without a value everything is missing for the cell's reason.
-
-    around: what has been reached.
-    path: that has been walked.
-
-    Raises: ValueError with the names that there are.
-    """
+    """What is at a name, or at it within one of the implied names."""
     path = path or "the card"
     if not isinstance(around, Mapping):
         raise ValueError(f"{path} has nothing below it, no {name!r} either")
@@ -222,10 +195,7 @@ def _step(around: Any, name: str, path: str) -> Any:
 
 
 def _no_number(target: Any, around: Any) -> str:
-    """What stands at a path that leads to no number, and the numbers near it.
-
-    around: the object that has it.
-    """
+    """What stands at a path that leads to no number, and the numbers near it."""
     if isinstance(target, Mapping):
         kind = "no number"
         where = "below"
@@ -245,9 +215,7 @@ def _no_number(target: Any, around: Any) -> str:
 
 
 def _number_paths(node: Mapping[str, Any]) -> Iterator[str]:
-    """The paths below an object that lead to a number, the shortest first; that of a
-    cell stands for all that it has.
-    """
+    """The paths below an object that lead to a number, the shortest first."""
     waiting = deque([("", node)])
     while waiting:
         path, inner = waiting.popleft()

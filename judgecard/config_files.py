@@ -1,8 +1,5 @@
 """All that a card takes in one file, `card.toml`: written beside each card, read by
 `nlgeval card card.toml`.
-
-Its keys are the options' long names, and a value of a list is one of an option that is
-repeated. What is given on the command line counts more than what the file says.
 """
 
 from __future__ import annotations
@@ -40,12 +37,7 @@ _HEAD = """\
 
 
 def key_of(field: str) -> str:
-    """How the file calls an option.
-
-    Example:
-    >>> key_of("base_url"), key_of("log")
-    ('base-url', 'from')
-    """
+    """How the file calls an option."""
     return _NAMES.get(field, field.replace("_", "-"))
 
 
@@ -70,12 +62,7 @@ def as_text(options_said: Mapping[str, Any]) -> str:
 
 
 def _is_secret(text: str) -> bool:
-    """Whether a setting is one that is never written; the name of a variable is none.
-
-    Example:
-    >>> _is_secret("api_key=sk-1"), _is_secret("api_key_env=MINE"), _is_secret("low=1")
-    (True, False, False)
-    """
+    """Whether a setting is one that is never written."""
     name, _, value = text.partition("=")
     is_variable = name.endswith("_env")
     return bool(value) and not is_variable and clean(value, name) == _LEFT_OUT
@@ -83,8 +70,6 @@ def _is_secret(text: str) -> bool:
 
 def read(path: str, fields: Collection[str]) -> dict[str, Any]:
     """The options that a file says, by their fields.
-
-    fields: that a card has.
 
     Raises: InputError for what is no such file, an unknown option, and a value of a
     kind that no option has; OSError.

@@ -1,8 +1,5 @@
 """What somebody's file of rows supports: which command, which statistic, what is
 missing for more, and how many labels would tell what.
-
-`report` reads a file's rows as `proposed` reads their columns, tries what the commands
-do with them, and says the next command in words that can be pasted.
 """
 
 from __future__ import annotations
@@ -94,7 +91,6 @@ def report(read: Reader, request: Asked) -> Report:
     """What a file supports.
 
     read: gives the file's rows with further texts of `--map` and of `--values`.
-
     Raises: InputError for a file that cannot be read.
     """
     rows = read([], [])
@@ -153,13 +149,7 @@ def _without(names: Sequence[str], excluded: Collection[str]) -> list[str]:
 def _table(
     rows: Parts, contents: Sequence[Content], proposal: Proposal
 ) -> pd.DataFrame:
-    """What each column holds and what it is taken for; proposals end in "?".
-
-    rows: read with the proposal.
-    contents: of each column.
-
-    Returns: `column, holds, taken for`, those that are taken for something first.
-    """
+    """What each column holds and what it is taken for; proposals end in "?"."""
     uses = {}
     for ours, names in rows.plan.sources.items():
         is_said = rows.plan.why.get(ours) == "said"
@@ -191,10 +181,7 @@ def _mark(name: str, proposal: Proposal) -> str:
 def _table_of_uses(
     contents: Sequence[Content], uses: Mapping[str, str]
 ) -> pd.DataFrame:
-    """`column, holds, taken for`, in the order of the file.
-
-    uses: column -> what it is taken for.
-    """
+    """`column, holds, taken for`, in the order of the file."""
     rows = []
     for column in contents:
         use = uses.get(column.name, "")
@@ -208,11 +195,7 @@ def _table_of_uses(
 def _measured(
     so_far: Report, rows: Parts, proposal: Proposal, request: Asked
 ) -> Report:
-    """The report of rows of outputs: facts, what can be done, and the next command.
-
-    so_far: with the columns.
-    rows: read with the proposal.
-    """
+    """The report of rows of outputs: facts, what can be done, and the next command."""
     scores = [rows.ours(name) for name in proposal.scores]
     humans = [RATING]
     if RATING not in rows.theirs:
@@ -303,11 +286,7 @@ def _number_of(frame: pd.DataFrame, key: str) -> int:
 def _facts(
     data: Rows, ratings: np.ndarray, counts: _Counts, notes: Sequence[str]
 ) -> Iterator[str]:
-    """What the rows have, a line each.
-
-    ratings: the mean rating of each row.
-    notes: what was done to make the rows what is measured.
-    """
+    """What the rows have, a line each."""
     inputs = f"{counts.inputs or 'unnamed'} inputs"
     systems = f"{counts.systems or 'unnamed'} systems"
     raters = counted_noun(counts.raters, "single rater", "single raters")
@@ -380,10 +359,6 @@ def _levels(counts: _Counts, lacks: dict[str, str]) -> Iterator[str]:
 def least_told(n: int) -> float:
     """The smallest true tau of a judge that n rated rows tell from chance, four times
     in five at .05, where rows are independent.
-
-    Example:
-    >>> round(least_told(100), 2)
-    0.19
     """
     variance = 2 * (2 * n + 5) / (9 * n * (n - 1))
     return float(min(1.0, _REACH * np.sqrt(variance)))
@@ -392,11 +367,7 @@ def least_told(n: int) -> float:
 def _tells(
     data: Rows, ratings: np.ndarray, scores: Sequence[str], counts: _Counts
 ) -> Iterator[str]:
-    """How many labels would tell what, a line each.
-
-    ratings: the mean rating of each row.
-    scores: columns with a judge's scores; only the first two are looked at.
-    """
+    """How many labels would tell what, a line each."""
     if counts.both < _LEAST or not scores:
         yield _tells_any_judge(counts)
         return
@@ -453,10 +424,7 @@ def _tells_from_chance(data: Rows, score: str) -> Iterator[str]:
 
 
 def _rows_needed(row: Mapping[str, Any]) -> str:
-    """About how many rated rows would tell a score from chance.
-
-    row: of a table of correlations, with an interval around 0.
-    """
+    """About how many rated rows would tell a score from chance."""
     value = row["value"]
     if not value:
         return "no order at all"
@@ -470,10 +438,7 @@ def _rows_needed(row: Mapping[str, Any]) -> str:
 
 
 def _tells_means(data: Rows, score: str, ratings: np.ndarray) -> Iterator[str]:
-    """How many labels a system's mean needs.
-
-    The interval that is asked for is a tenth of what the ratings span, from end to end.
-    """
+    """How many labels a system's mean needs."""
     from judgecard import labelled_files
 
     width = (np.nanmax(ratings) - np.nanmin(ratings)) / _TENTH
@@ -506,11 +471,7 @@ def _next(
     counts: _Counts,
     ratings: np.ndarray,
 ) -> list[str]:
-    """The next command, word by word; none where a person must act first.
-
-    rows: read with the proposal.
-    ratings: the mean rating of each row.
-    """
+    """The next command, word by word; none where a person must act first."""
     if proposal.scores and counts.both >= _LEAST:
         words = ["nlgeval", "meta", request.path]
         for name in proposal.scores:
@@ -537,10 +498,7 @@ def _next(
 
 
 def _next_card(rows: Parts, path: str, scale: tuple[float, float]) -> list[str]:
-    """The command of a card of a judge that is asked; none for a scale of one value.
-
-    scale: from lowest to highest.
-    """
+    """The command of a card of a judge that is asked; none for a scale of one value."""
     lowest, highest = scale
     if not lowest < highest:
         return []

@@ -17,8 +17,6 @@ def draw_figures(card: Numbers) -> dict[str, Any]:
     """The figures, set by set: the judge among others, and what people say where it
     gives each score.
 
-    card: all numbers of a card.
-
     Returns: `beside_SET` and `calibration_SET` -> a figure of matplotlib; a set without
     the numbers has none.
     """
@@ -41,9 +39,7 @@ def draw_figures(card: Numbers) -> dict[str, Any]:
 
 
 def _beside(numbers: Numbers) -> Any:
-    """Bars with intervals, a group a judge, a bar an aspect; None where nobody is
-    beside it.
-    """
+    """Bars with intervals, a group a judge, a bar an aspect."""
     rows = []
     for aspect, measured in numbers["aspects"].items():
         other_judges = measured["beside"]
@@ -93,10 +89,7 @@ def _bar(judge: str, aspect: str, cell: Numbers) -> dict[str, Any]:
 
 
 def _calibration(curves: Numbers, title: str) -> Any:
-    """The mean rating of the outputs with each score; on the dotted line both agree.
-
-    curves: aspect -> its points, as `closeness.measure_closeness` has them.
-    """
+    """The mean rating of the outputs with each score; on the dotted line both agree."""
     figure, axes = figures.new(figures.WIDE, 2.8)
     lowest = float("inf")
     highest = float("-inf")

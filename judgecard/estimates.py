@@ -283,10 +283,7 @@ def _estimates(
     reason: str,
     counts: dict[str, int],
 ) -> Estimates:
-    """The estimates of all systems and of all pairs.
-
-    labels: names of the systems. counts: fields of `Estimates`.
-    """
+    """The estimates of all systems and of all pairs."""
     means = _Tuned(systems)
     contrasts = {"means": means}
     differences: tuple[Estimated, ...] = ()
@@ -312,10 +309,7 @@ def _estimates(
 
 
 def _names(names: Sequence[Any] | None, systems: int) -> tuple[str, ...]:
-    """The systems' names as text; numbers from 1 where there are none.
-
-    Raises: ValueError for another number of names, or names that are not distinct.
-    """
+    """The systems' names as text; numbers from 1 where there are none."""
     if names is None:
         return tuple(str(place + 1) for place in range(systems))
     labels = tuple(map(str, names))
@@ -378,12 +372,7 @@ class _Contrasts(NamedTuple):
 def _of_systems(
     x: Floats, y: Floats, codes: Ints | None, weights: Floats
 ) -> _Contrasts:
-    """The means of systems, and what their errors are made of.
-
-    x: scores, `[system, input]`. y: ratings of outputs that have a score.
-    codes: the group of each input; None where inputs are the units.
-    weights: how many outputs each label counts for, of the shape of the scores.
-    """
+    """The means of systems, and what their errors are made of."""
     labelled = ~np.isnan(y)
     x_labelled = np.where(labelled, x, np.nan)
     ratings, rating_parts = _mean_and_parts(y, codes, weights)
@@ -418,14 +407,7 @@ def _by_group(values: Any, codes: Ints) -> Floats:
 def _mean_and_parts(
     values: Floats, codes: Ints | None = None, weights: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """The mean of each row and what each value contributes to its error: the squares
-    add up to the squared standard error. NaN, and 0, for a row of fewer than 2.
-
-    values: `[row, input]`, NaN missing.
-    codes: the group of each input, which contributes as a whole then.
-    weights: of the values, of their shape; None for the same.
-    Returns: means (rows,); contributions `[row, input]`, or `[row, group]`.
-    """
+    """The mean of each row and what each value contributes to its error."""
     present = ~np.isnan(values)
     counted = present.astype(float)
     if weights is not None:
@@ -448,8 +430,6 @@ def _mean_and_parts_of_groups(
     values: Floats, codes: Ints, counted: Floats
 ) -> tuple[Floats, Floats]:
     """The same with groups as the units, of any sizes.
-
-    counted: the values' weights, 0 where one is missing.
 
     Source: the ratio estimator of cluster sampling (Cochran 1977, section 9A.2).
     """
@@ -604,10 +584,7 @@ class _Tuned:
 
 
 def _signature(units: int, grouped: bool, confidence: float) -> str:
-    """What an interval rests on, as its signature says it.
-
-    units: labels, or groups with labels.
-    """
+    """What an interval rests on, as its signature says it."""
     settings = f"|df:{units - 1}"
     if grouped:
         settings = f"{settings}|groups:inputs({units})"
@@ -617,10 +594,7 @@ def _signature(units: int, grouped: bool, confidence: float) -> str:
 
 
 def _ratio(products: Any, squares: Any) -> Any:
-    """The weight; 0 where the judge's scores do not vary, or all is labelled.
-
-    products, squares: numbers, or one an input.
-    """
+    """The weight; 0 where the judge's scores do not vary, or all is labelled."""
     varies = np.asarray(squares) > 1e-24
     divisor = np.where(varies, squares, 1)
     weight = np.where(varies, products / divisor, 0.0)
@@ -631,9 +605,7 @@ def _ratio(products: Any, squares: Any) -> Any:
 def _ends(
     value: float, variance: float, units: int, confidence: float
 ) -> tuple[float, float]:
-    """Value -+ t standard errors, with units - 1 degrees of freedom; NaN without a
-    spread.
-    """
+    """Value -+ t standard errors, with units - 1 degrees of freedom."""
     if units < 2 or not variance > 0:
         return NAN, NAN
     quantile = special.stdtrit(units - 1, (1 + confidence) / 2)
@@ -642,10 +614,7 @@ def _ends(
 
 
 def _few_labels(n: int, off_mode: int) -> str:
-    """What few labels, or labels that hardly vary, mean, in words; "" for enough.
-
-    n: labels. off_mode: those that are not the commonest one.
-    """
+    """What few labels, or labels that hardly vary, mean, in words; "" for enough."""
     if n < 2:
         return f"no estimate: {n} label(s); at least 2 are needed"
     if off_mode == 0:
@@ -684,11 +653,7 @@ def _few_groups(units: int) -> str:
 
 
 def _doubts(systems: _Contrasts, x: Floats, y: Floats, weights: Floats) -> str:
-    """What speaks against the estimates as a whole, in words; "" for nothing.
-
-    x, y: scores and all ratings, `[system, input]`.
-    weights: how many outputs each label counts for.
-    """
+    """What speaks against the estimates as a whole, in words; "" for nothing."""
     notes = []
     no_score = int(np.isnan(x).sum())
     if no_score:
@@ -725,10 +690,6 @@ def _shift(systems: _Contrasts) -> float:
 def _is_told_apart(x: Floats, labelled: Any, weights: Floats) -> bool:
     """Whether the scores' distances from their system's median are other ones where
     there are labels: a judge that was fitted on labels follows them there alone.
-
-    x: scores, `[system, input]`. labelled: whether each output has a label.
-    weights: how many outputs each label counts for.
-    Source: Brown and Forsythe 1974 (equality of spread by distances from the median).
     """
     few = labelled.sum(axis=1) < 2
     if few.all():

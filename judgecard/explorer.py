@@ -1,17 +1,5 @@
 """Judgments to look at one by one, with filters: a page from disk, or in JupyterLab the
 last line of a cell.
-
-A row a judgment, of columns `COLUMNS`. turns: what was asked and said (`Turn`); gap:
-how far apart judge and human rank an output among those of its aspect, 0 to 1. Data are
-no part of the page's markup: a compressed block that one script of ours reads and shows
-as text.
-
-How it hangs together: every function `explore_...` makes an `Explorer`, which is a
-frame of judgments under a title, from another source: `explore_judge` by asking an
-engine, `explore_scores` from a table of scores, `recorded` (and `explore_recording`)
-from a recording, `explore_miniature` from what the miniature judge said. `framed`
-gives all of them the same columns, and `_turn` finds the places that a parser read.
-`shard` makes the page of several explorers; `packed` is the block of data in it.
 """
 
 from __future__ import annotations
@@ -106,9 +94,7 @@ class Explorer:
     note: str = ""
 
     def page(self) -> str:
-        """A whole HTML document of its judgments, the first `PART` where they are
-        more.
-        """
+        """A whole HTML document of its judgments, the first `PART` where they are more."""
         first_part = dataclasses.replace(self, frame=self.frame.iloc[:PART])
         return shard(self.title, [first_part], total=len(self.frame))
 
@@ -154,10 +140,6 @@ def in_utf16(text: str, span: tuple[int, int]) -> tuple[int, int]:
 
     span: (begin, end) in characters. A character beyond the first 65,536, such as an
     emoji, is two units.
-
-    Example:
-    >>> in_utf16("😀 a", (2, 3))
-    (3, 4)
     """
     begin, end = (_units(text[:place]) for place in span)
     return begin, end
@@ -196,10 +178,7 @@ def packed(judged: Mapping[str, pd.DataFrame]) -> str:
 
 
 def _packed_row(row: Any, places: dict[str, int]) -> list[Any]:
-    """A judgment with its texts by their places; new texts get the next place.
-
-    places: of each text that was met, in the order in which they were met.
-    """
+    """A judgment with its texts by their places; new texts get the next place."""
 
     def place(text: str) -> int:
         """Where the text stands in the list of texts."""
@@ -237,9 +216,7 @@ def explore_judge(
 ) -> Explorer:
     """The judgments of any evaluator that asks a language model.
 
-    judge: an evaluator with stages.
     frame: the rows to judge, with the texts that its prompts take.
-    engine: what is asked.
     store: where completions are looked for and put; None: they are all asked anew.
     """
     judgments, turns = answered(judge, frame, engine, store)
@@ -307,9 +284,7 @@ def answered(
 
 
 def _stages(judge: Any, samples: Sequence[Any]) -> Any:
-    """The stages of a judge; of one whose aggregator is not fitted those that score
-    its criteria, and nothing after them.
-    """
+    """The stages of a judge."""
     aggregator = getattr(judge, "aggregator", None)
     if aggregator is not None and not aggregator.fitted:
         return judge.criteria_stages(samples, judge.used())
@@ -322,7 +297,6 @@ def _stages(judge: Any, samples: Sequence[Any]) -> Any:
 def explore_recording(name: str, judge: str = "", **options: Any) -> Explorer:
     """The first judge and prompt form of a recording.
 
-    name: of a recording.
     judge: how the judge's name begins; "" for the first of all.
     options: as `recorded` takes them.
     Raises: ValueError where it has no such judge; DataError.
@@ -340,7 +314,6 @@ def recorded(name: str, **options: Any) -> Iterator[Explorer]:
     publisher's.
 
     name: of a recording; one of verdicts on pairs of outputs gives nothing.
-    options: those of its loader.
     Raises: DataError.
     """
     texts = recordings.load(name, **options)
@@ -383,9 +356,7 @@ def recorded(name: str, **options: Any) -> Iterator[Explorer]:
 def _judged_items(
     names: Iterable[str],
 ) -> tuple[list[pd.DataFrame], dict[str, tuple[float, float]]]:
-    """The data sets whose outputs were judged, those that a loader here has; and the
-    scale of each aspect, its lowest and highest rating.
-    """
+    """The data sets whose outputs were judged, those that a loader here has."""
     items = []
     scales: dict[str, tuple[float, float]] = {}
     for name in names:
@@ -399,12 +370,7 @@ def _judged_items(
 def _recorded_judgment(
     draws: pd.DataFrame, prompt: str, read: Callable[[str], Parsed] | None
 ) -> tuple[float, str, str, list[Turn]]:
-    """Value, status, reason and turns of the recorded draws of one judgment.
-
-    draws: its rows of the recording. read: the parser; where it is None, the value is
-    the publisher's. The value is the mean of the draws that have one, NaN where none
-    has.
-    """
+    """Value, status, reason and turns of the recorded draws of one judgment."""
     texts = list(draws.get("text", ()))
     turns = [_turn("", prompt, text, read) for text in texts]
     failed = []
@@ -435,10 +401,7 @@ def _hashed(texts: Iterable[Any]) -> bool:
 
 
 def _readings(read: Callable[[str], Any], texts: Sequence[Any]) -> list[Any]:
-    """What a parser reads in texts; of those that are not here, what is saved of it.
-
-    read: a function, or a `functools.partial` of it with its settings by name.
-    """
+    """What a parser reads in texts; of those that are not here, what is saved of it."""
     if not _hashed(texts):
         return [read(text) for text in texts]
     # Readings were saved by the parser and its settings, apart.
@@ -455,10 +418,7 @@ def _readings(read: Callable[[str], Any], texts: Sequence[Any]) -> list[Any]:
 
 
 def _with_texts(frame: pd.DataFrame, items: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The frame with the texts that were judged, and the ratings of its aspects.
-
-    items: data sets, each a long frame of ratings with its texts.
-    """
+    """The frame with the texts that were judged, and the ratings of its aspects."""
     rated = pd.concat(items)
     output = KEYS[:2]
     present = [name for name in ("reference", "output", *_INPUT) if name in rated]
@@ -471,11 +431,7 @@ def _with_texts(frame: pd.DataFrame, items: Sequence[pd.DataFrame]) -> pd.DataFr
 def _recorded_parser(
     name: str, form: str, low: float, high: float
 ) -> Callable[[str], Parsed] | None:
-    """How the texts of a recording are read; None where the publisher's values
-    stand.
-
-    form: the prompt form. low, high: the ends of the aspect's scale.
-    """
+    """How the texts of a recording are read."""
     if name in ("acloserlook", "llm_summeval"):
         # A multiple choice answers with a letter, every other form with a number.
         if form.endswith("mcq"):
@@ -526,8 +482,6 @@ def explore_miniature() -> Iterator[Explorer]:
 def framed(frame: pd.DataFrame, turns: Sequence[list[Turn]]) -> pd.DataFrame:
     """The frame as the explorer shows it: the columns `COLUMNS`, those that it lacks
     empty.
-
-    turns: a list for each row.
     """
     frame = frame.reset_index(drop=True).assign(turns=list(turns))
     # The input is one text, each of its parts under its name.
@@ -566,11 +520,7 @@ def _as_text(value: Any) -> str:
 def _turn(
     about: str, prompt: str, text: str, read: Callable[[str], Parsed] | None
 ) -> Turn:
-    """An answer with the places that its parser read, and the parser's trace.
-
-    read: the parser; None where the answer is no score. text: a text, or the hash of
-    one that is not here.
-    """
+    """An answer with the places that its parser read, and the parser's trace."""
     if read is None or isinstance(text, HashedText):
         return Turn(about, prompt, str(text))
     reading = read(text)
@@ -590,16 +540,7 @@ def _turn(
 
 
 def _marks(text: str, reading: Parsed) -> tuple[tuple[int, int], ...]:
-    """Where the text has what was read; nothing where it does not stand there word
-    for word.
-
-    Returns: spans (begin, end) in characters: of an error analysis the location of each
-    error, else of the value, or of the words around it.
-
-    Example:
-    >>> _marks("I rate it 4.", parsers.rating("I rate it 4.", 1, 5))
-    ((10, 11),)
-    """
+    """Where the text has what was read."""
     errors = getattr(reading, "errors", ())
     if errors:
         return _error_spans(text, errors)

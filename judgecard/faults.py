@@ -61,10 +61,7 @@ def of_aspect(aspect: Aspect) -> Numbers:
 
 
 def _one_score_a_system(aspect: Aspect) -> Numbers:
-    """The share of outputs that have their system's most frequent score.
-
-    Raises: ValueError for fewer than two systems, and for few outputs of each.
-    """
+    """The share of outputs that have their system's most frequent score."""
     rows = aspect.rows[aspect.present]
     systems = rows["system_id"]
     number = systems.nunique()
@@ -78,10 +75,7 @@ def _one_score_a_system(aspect: Aspect) -> Numbers:
 
 
 def _same_score(aspect: Aspect) -> Numbers:
-    """How much more often the most frequent score comes than people's most frequent.
-
-    Raises: ValueError for no output with both.
-    """
+    """How much more often the most frequent score comes than people's most frequent."""
     present = _present(aspect)
     values = aspect.values
     human = aspect.human
@@ -95,10 +89,7 @@ def _same_score(aspect: Aspect) -> Numbers:
 
 
 def _present(aspect: Aspect) -> np.ndarray:
-    """Which rows have a score and a rating.
-
-    Raises: ValueError for few of them.
-    """
+    """Which rows have a score and a rating."""
     if aspect.present.sum() < _FEWEST_OUTPUTS:
         raise ValueError(f"fewer than {_FEWEST_OUTPUTS} outputs with score and rating")
     return aspect.present
@@ -111,10 +102,7 @@ def _most_frequent(values: np.ndarray) -> float:
 
 
 def _shares(aspect: Aspect) -> tuple[np.ndarray, np.ndarray]:
-    """Scores and ratings as shares of their scales, NaN where either is missing.
-
-    Raises: ValueError where a scale is not known, or few outputs have both.
-    """
+    """Scores and ratings as shares of their scales, NaN where either is missing."""
     present = _present(aspect)
     sides = []
     for values, scale in (
@@ -132,15 +120,6 @@ def _shares(aspect: Aspect) -> tuple[np.ndarray, np.ndarray]:
 def _favours(aspect: Aspect) -> Numbers:
     """How far the most favoured system's scores lie above its ratings, as a share of
     the scale, beyond what is usual among the systems.
-
-    A judge may see less of the differences between systems than people do, all of them,
-    or more where people's scale ends: of the slopes of score on rating, that within
-    systems, 1, and a larger one between systems, the one counts that favours less.
-    Usual is a robust standard deviation of the systems (1.48 times the median distance
-    from their median). The interval is over inputs, for the highest of all systems
-    (Bonferroni).
-
-    Raises: ValueError for few systems, and as `_shares`.
     """
     values, human = _shares(aspect)
     systems = aspect.rows["system_id"].astype(str)
@@ -176,9 +155,7 @@ def _slope_within(values: np.ndarray, human: np.ndarray, systems: pd.Series) -> 
 
 
 def _slope_between(means: pd.DataFrame) -> float:
-    """The slope of score on rating between systems, at least 1: the median of those of
-    all pairs (Theil and Sen), which few favoured systems move little.
-    """
+    """The slope of score on rating between systems, at least 1."""
     from scipy import stats
 
     if np.ptp(means["human"]) == 0:
@@ -202,10 +179,7 @@ def _for_the_highest(cell: Numbers, number: int) -> Numbers:
 
 
 def _length(aspect: Aspect) -> Numbers:
-    """Partial Spearman of score and length given the rating, without its sign.
-
-    Raises: ValueError without lengths, and where `statistics` refuses them.
-    """
+    """Partial Spearman of score and length given the rating, without its sign."""
     if not aspect.has_length():
         raise ValueError("no output texts or lengths")
     sides = [aspect.matrix(side) for side in (aspect.values, aspect.human)]
@@ -222,8 +196,6 @@ def _over_inputs(aspect: Aspect) -> str:
 def _gaps(aspect: Aspect) -> Numbers:
     """Rating of outputs with a score less that of those without, in standard deviations
     of the ratings; its interval over inputs.
-
-    Raises: ValueError where few outputs lack a score, or have one.
     """
     rated = ~np.isnan(aspect.human)
     scored = aspect.present[rated]
@@ -242,8 +214,6 @@ def _gaps(aspect: Aspect) -> Numbers:
 def _spread(aspect: Aspect) -> Numbers:
     """Standard deviation of the scores by that of the ratings, as shares of their
     scales; the interval is on the log scale, by leaving out each input.
-
-    Raises: ValueError for a constant side, and as `_shares`.
     """
     values, human = _shares(aspect)
     frame = pd.DataFrame({"value": values, "human": human}).dropna()
@@ -262,10 +232,7 @@ def _spread(aspect: Aspect) -> Numbers:
 
 
 def _level(aspect: Aspect) -> Numbers:
-    """Score less rating, as a share of the scale.
-
-    Raises: ValueError as `_shares`, and where the two have different scales.
-    """
+    """Score less rating, as a share of the scale."""
     if not aspect.same_scale():
         raise ValueError(aspect.why_no_scale())
     values, human = _shares(aspect)
@@ -275,8 +242,6 @@ def _level(aspect: Aspect) -> Numbers:
 def _copy(aspect: Aspect) -> Numbers:
     """How often the scores are those of one rater, less how often two raters agree, the
     most of either.
-
-    Raises: ValueError without two raters of the same outputs.
     """
     columns = [name for names in rater_kinds(aspect.rows).values() for name in names]
     ratings = [aspect.rows[name].to_numpy(dtype=float) for name in columns]
@@ -304,11 +269,9 @@ def halo(aspects: Mapping[str, Aspect]) -> Numbers:
     """How much more do the aspects go together in the scores than in the ratings?
 
     aspects: name -> an aspect of one set.
-
     Returns: `value`: by how much of what people leave to 1 the mean Pearson correlation
         of two aspects is higher in the scores, with its interval by leaving out each
         input; `judge` and `people`, the two means.
-
     Raises: ValueError for one aspect, and for few outputs with all.
     """
     if len(aspects) < 2:

@@ -1,9 +1,4 @@
-"""What the columns of somebody's file hold, and what each is likely to be: a proposal.
-
-`content` says of a column's cells what they are; `proposed` says, of columns that no
-name of ours or usual name takes, which may be outputs, ratings, scores, inputs and
-systems. Nothing is taken by it: a person reads the proposal and says it.
-"""
+"""What the columns of somebody's file hold, and what each is likely to be: a proposal."""
 
 from __future__ import annotations
 
@@ -125,10 +120,6 @@ def content(name: str, values: Sequence[Any]) -> Content:
     """What the cells of a column are.
 
     values: as they are written in the file.
-
-    Example:
-    >>> content("anna", ["1", "4", "", "5", "x4", *"12345" * 4]).words
-    '23 numbers from 1 to 5 (5 different), 1 missing, 1 no number'
     """
     present = []
     for value in values:
@@ -177,13 +168,7 @@ def _of_texts(name: str, texts: Sequence[str], gaps: str) -> Content:
 
 
 def _stand_for(words: set[str]) -> str:
-    """What a column's words stand for as numbers, as `--values` has it; "" for words
-    of no order that is known.
-
-    Example:
-    >>> _stand_for({"Yes", "No"}), _stand_for({"1/5", "4/5"}), _stand_for({"a", "b"})
-    ('No=0,Yes=1', 'N/5', '')
-    """
+    """What a column's words stand for as numbers, as `--values` has it."""
     by_small = {word.lower(): word for word in words}
     if len(by_small) < len(words):
         return ""
@@ -203,10 +188,7 @@ def _stand_for(words: set[str]) -> str:
 
 
 def _numbered(by_small: Mapping[str, str], steps: Sequence[str]) -> str:
-    """Words with the numbers of their steps, as `--values` has it.
-
-    by_small: the word in small letters -> as it is in the file.
-    """
+    """Words with the numbers of their steps, as `--values` has it."""
     numbered = []
     for number, step in enumerate(steps, start=1):
         if step in by_small:
@@ -215,9 +197,7 @@ def _numbered(by_small: Mapping[str, str], steps: Sequence[str]) -> str:
 
 
 def _mark_of(words: set[str], form: re.Pattern[str]) -> str:
-    """What follows the number in all words of a form, such as "/5"; "" where a word is
-    not of that form, or they differ.
-    """
+    """What follows the number in all words of a form, such as "/5"."""
     marks = set()
     for word in words:
         match = form.fullmatch(word)
@@ -319,7 +299,6 @@ def values_said(
 ) -> list[str]:
     """What says the words that stand for ratings: texts of `--values`.
 
-    contents: of each column.
     further: columns that are used beside those of people, places and texts.
     """
     columns_used = {*proposal.mapping.values(), *further}
@@ -374,7 +353,6 @@ def proposed(rows: Parts, frame: pd.DataFrame, contents: Sequence[Content]) -> P
     """What the columns may be that no word of the user and no usual name takes.
 
     rows: the file, with its plan. frame: its rows as they are written.
-    contents: of each column.
     """
     by_name = {column.name: column for column in contents}
     names_used: set[str] = set()
@@ -495,9 +473,7 @@ def _places(
     mapping: Mapping[str, str],
     reasons: dict[str, str],
 ) -> dict[str, str]:
-    """`input_id` and `system_id` -> columns that they may be: two of which no pair of
-    values stands in two rows, and each value of both in several.
-    """
+    """`input_id` and `system_id` -> columns that they may be."""
     if "input_id" in rows.theirs and "system_id" in rows.theirs:
         return {}
     short = [name for name in free if by_name[name].kind in ("label", "name")]
@@ -531,10 +507,7 @@ def _crossed(inputs: pd.Series, systems: pd.Series) -> bool:
 
 
 def _of_pairs(rows: Parts, frame: pd.DataFrame) -> Proposal:
-    """What the columns of verdicts on pairs may be: people's, and judges'.
-
-    Of several that may be people's, one that is called human comes first.
-    """
+    """What the columns of verdicts on pairs may be: people's, and judges'."""
     verdicts = []
     for name in rows.columns:
         if name in _PAIRED or _COUNTED.fullmatch(name):

@@ -1,7 +1,5 @@
-"""Who was judged, and on what: the fields that must agree before two cards are compared.
-
-`of_judge` and `of_data` make a fingerprint, which `card.json` keeps; `known` takes it
-from a card, `differences` sets two side by side.
+"""Who was judged, and on what: the fields that must agree before two cards are
+compared.
 """
 
 from __future__ import annotations
@@ -43,7 +41,6 @@ class Difference:
 def of_judge(evaluator: Any, engine: Any, facts: Mapping[str, Any]) -> Fingerprint:
     """The fields of a judge that was asked; None where one is not known.
 
-    evaluator, engine: of the asking.
     facts: who answered, as the card has it under `judge`.
     """
     fields: Fingerprint = {
@@ -79,10 +76,8 @@ def _settings(judge: Judge) -> str:
 
 
 def of_data(judged_sets: Iterable[Any]) -> dict[str, str]:
-    """Set -> a hash of its rows: which outputs, how they are rated, and of rows that are
-    no registered data set the texts.
-
-    judged_sets: graded ones and pairs.
+    """Set -> a hash of its rows: which outputs, how they are rated, and of rows that
+    are no registered data set the texts.
     """
     hashes = {}
     for judged_set in judged_sets:
@@ -120,8 +115,6 @@ def differences(
 ) -> tuple[list[Difference], list[str]]:
     """What the judges of two cards do not have in common.
 
-    bar, card: the numbers of the cards.
-
     Returns: the fields that differ, and those that either card does not know.
     """
     first = known(bar)
@@ -158,9 +151,7 @@ def check_same(
 
     bar, card: the numbers of the cards; the first set the bar.
     allowed: fields that may differ, or may not be known.
-
     Returns: what is to be known all the same, in sentences.
-
     Raises: InputError naming the fields that differ and the way out; for a field that
         is none.
     """

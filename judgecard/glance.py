@@ -1,8 +1,4 @@
-"""The first screen of a card: what it says to a person who decides.
-
-`facts` are the three numbers to know, `steps` what to do next, `price` what a thousand
-judgments take. Each is made of the numbers of `card.json` alone.
-"""
+"""The first screen of a card: what it says to a person who decides."""
 
 from __future__ import annotations
 
@@ -24,7 +20,6 @@ def facts(card: Numbers) -> list[str]:
     it stands to others, what has a score.
 
     card: what `card.json` holds.
-
     Returns: three sentences a set, each with the set's name where there are several.
     """
     sentences = []
@@ -203,9 +198,7 @@ def _untold(
 
 
 def _held(name: str, numbers: Numbers, unpraised: set[str]) -> Iterator[str]:
-    """Where to hold a judge that may be used, as a command; nothing for one that may
-    not.
-    """
+    """Where to hold a judge that may be used, as a command."""
     low: Any = None
     path = f"{name}.accuracy.low"
     if numbers["kind"] == "pairs":

@@ -1,9 +1,4 @@
-"""The picture of a card's first screen, as SVG that is drawn of its numbers alone.
-
-`draw` has a line an aspect (or set of pairs): the value with its interval, what output
-length or the longer option reaches, and what one rater does. It needs no package, so
-that a card shows it at once.
-"""
+"""The picture of a card's first screen, as SVG that is drawn of its numbers alone."""
 
 from __future__ import annotations
 

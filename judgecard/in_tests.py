@@ -43,9 +43,7 @@ def assert_card(
     asked: conditions, such as "coherence.kendall.low >= .3"; before them, for an
         evaluator alone, names of sets or frames with ratings.
     engine, options: of `judgecard.make_card`, for an evaluator.
-
     Returns: the card.
-
     Raises: AssertionError that says of each condition which number and which interval
     it has, whether it is proved not to hold or cannot be told, and how many labels
     would tell; ValueError for a condition that cannot be read, and for a path that

@@ -1,9 +1,4 @@
-"""What a card is about: a judge's scores beside the human ratings of one set.
-
-A `Judged` begins as a set with its ratings alone (`rated`, `of_rows`), perhaps a sample
-of it (`sampled`). It gets the scores of a judge that was asked (`asked`), those that
-somebody else has (`scored`), or those of a recording (`recorded`).
-"""
+"""What a card is about: a judge's scores beside the human ratings of one set."""
 
 from __future__ import annotations
 
@@ -82,7 +77,6 @@ def rated(data: str | pd.DataFrame, name: str = "") -> Judged:
         Without `input_id` and `system_id` each row is an input of its own; without
         `aspect` there is one, "overall".
     name: of a frame; "": that of its `attrs`, or "own".
-
     Raises: InputError for rows without ratings; UnknownName, DataUnavailable.
     """
     if isinstance(data, str):
@@ -117,7 +111,6 @@ def of_rows(rows: Parts) -> Judged:
 
     rows: read from a file; other characters of its name than letters, digits and
         underscores become underscores.
-
     Raises: InputError for rows without ratings.
     """
     frame = rows.whole().frame.reset_index(drop=True)
@@ -126,12 +119,7 @@ def of_rows(rows: Parts) -> Judged:
 
 
 def _complete(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """The frame with all keys and the ratings' mean; a copy.
-
-    name: of the set, for messages.
-
-    Raises: InputError where fewer than three rows have a rating.
-    """
+    """The frame with all keys and the ratings' mean; a copy."""
     frame = frame.reset_index(drop=True).copy()
     if "human" not in frame:
         raters = [column for column in frame if str(column).startswith("rater_")]
@@ -157,9 +145,7 @@ def _complete(frame: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def _numbered_inputs(frame: pd.DataFrame, keys: list[str]) -> pd.Series:
-    """The inputs' names, a row each; that of a further row of one key ends in its
-    number, "#2".
-    """
+    """The inputs' names, a row each."""
     number = frame.groupby(keys, sort=False).cumcount() + 1
     ending = "#" + number.astype(str)
     names = frame["input_id"].astype(str)
@@ -167,10 +153,7 @@ def _numbered_inputs(frame: pd.DataFrame, keys: list[str]) -> pd.Series:
 
 
 def _fits(scores: pd.DataFrame, rated_keys: pd.DataFrame) -> bool:
-    """Whether no output has more scores than the set has rows of it.
-
-    rated_keys: the keys of the set's rows, as texts.
-    """
+    """Whether no output has more scores than the set has rows of it."""
     is_further = scores["input_id"].str.contains(r"#\d+$")
     further = scores.loc[is_further, rated_keys.columns]
     further_keys = pd.MultiIndex.from_frame(further)
@@ -199,11 +182,8 @@ def sampled(judged: Judged, items: int | None, seed: int = 0) -> Judged:
     The same for every judge, as only set, number and seed decide.
 
     items: outputs that are wanted; None: all.
-    seed: of the choice within each stratum.
-
     Returns: the set itself where all inputs are taken; else a copy that says in
     `sample` how it was chosen.
-
     Raises: InputError for fewer than three inputs.
     """
     frame = judged.frame
@@ -245,9 +225,7 @@ def scored(
 
     scores: a frame with `input_id`, `system_id`, and `aspect` where the set has
         several. Rows of the set without a score are kept.
-    column: that has the scores.
     scale: lowest and highest score; what is off it has no value.
-
     Raises: InputError for a column that is not there and for keys that do not fit.
     """
     keys = _keys_of_scores(judged, scores, column)
@@ -279,11 +257,7 @@ def scored(
 
 
 def _keys_of_scores(judged: Judged, scores: pd.DataFrame, column: str) -> list[str]:
-    """The keys by which scores are joined with a set: `KEYS`, without the aspect where
-    the scores name none.
-
-    Raises: InputError for a column that is missing.
-    """
+    """The keys by which scores are joined with a set."""
     if column not in scores:
         columns = ", ".join(map(str, scores.columns))
         raise InputError(
@@ -308,7 +282,6 @@ def with_values(judged: Judged, values: np.ndarray) -> Judged:
     """The set with a score a row; what is missing has a status.
 
     values: one a row of the set; NaN is missing.
-
     Returns: a copy with `value`, `status` ("ok" or "unavailable") and `reason`.
     """
     missing = np.isnan(values)
@@ -325,13 +298,9 @@ def recorded(dataset: str, recording: str, judge: str, form: str = "") -> Judged
 
     Texts are read by our parser, and draws averaged.
 
-    dataset: that was judged.
     recording: its name; `MINIATURE` for the miniature judge.
-    judge: as the recording calls it.
     form: of the prompt, where the recording has several.
-
     Returns: the rows of the aspects and systems that the recording is about.
-
     Raises: InputError for a judge that it does not have, and where no key fits;
     UnknownName; DataUnavailable.
     """
@@ -405,10 +374,7 @@ def _recorded_values(
 
 
 def _recorded_scores(judged: Judged, recording: str, form: str) -> pd.DataFrame:
-    """The rows of a recording with a column `value`; texts are read by our parsers.
-
-    form: of the prompt; "": all forms.
-    """
+    """The rows of a recording with a column `value`; texts are read by our parsers."""
     has_analyses = recording.startswith("instructscore_")
     has_ratings_as_text = recordings.spec(recording).kept == "text" and not has_analyses
     # of a recording of texts only the form that is needed is loaded
@@ -428,18 +394,14 @@ def _recorded_scores(judged: Judged, recording: str, form: str) -> pd.DataFrame:
 
 
 def _miniature_values(judged: Judged, form: str) -> np.ndarray:
-    """What the miniature judge said when it was measured, in one form; a score a row of
-    the set.
-    """
+    """What the miniature judge said when it was measured, in one form."""
     table, _ = mini_judge.judgments()
     of_form = table[table["form"] == form]
     return _aligned(of_form, judged)
 
 
 def _aligned(scores: pd.DataFrame, judged: Judged) -> np.ndarray:
-    """The scores in the order of a set's rows: the mean of those that have its keys,
-    NaN where none has.
-    """
+    """The scores in the order of a set's rows."""
     scores = scores.astype(dict.fromkeys(KEYS, str))
     means = scores.groupby(KEYS)["value"].mean()
     rated_keys = judged.frame[KEYS].astype(str)

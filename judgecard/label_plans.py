@@ -64,11 +64,6 @@ def plan_labels(
     Raises: ValueError for numbers outside these ranges, and for a width or an sd that
         is not above 0.
     Source: Cochran 1977, equation 12.67 (double sampling with regression).
-
-    Example:
-        >>> plan = plan_labels(width=0.4, sd=1.0, correlation=0.8, inputs=500)
-        >>> plan.labels, plan.alone
-        (43.0, 99.0)
     """
     variance = arrays.number(sd, "sd", np.nextafter(0, 1)) ** 2
     explained = arrays.number(correlation, "correlation", -1, 1) ** 2
@@ -101,8 +96,6 @@ def fewest_labels(
     residual: variance of a rating that the judge does not explain.
     shared: variance that more labels do not lower: that of the judge's mean over the
         inputs.
-    alone: variance of a rating.
-    inputs: that the judge scores.
     confidence: of the interval, in (0, 1).
     Raises: ValueError for a width that is not above 0, a confidence outside (0, 1).
     """
@@ -151,9 +144,7 @@ def _fewest(
     shared: float,
     confidence: float,
 ) -> float:
-    """The fewest labels, at least 2, whose interval is no wider; infinity where none
-    is.
-    """
+    """The fewest labels, at least 2, whose interval is no wider."""
     # Double until a number is enough, then halve the range in which the fewest lies.
     low = 2
     high = 2

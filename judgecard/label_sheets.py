@@ -1,9 +1,4 @@
-"""A sheet of rows that people are to rate, drawn at random, and its answers.
-
-`sheet` draws rows and gives what a rater is shown: texts in random order, no system, no
-score, no other rating. `joined` puts the answers beside the rows again, each with the
-chance by which its row was drawn.
-"""
+"""A sheet of rows that people are to rate, drawn at random, and its answers."""
 
 from __future__ import annotations
 
@@ -50,7 +45,6 @@ def sheet(rows: Rows, draw: Draw) -> pd.DataFrame:
 
     Returns: `item`, the texts that the rows have, an empty `rating`, and
     `draw_probability`, the chance by which the row is in the sheet, in (0, 1].
-
     Raises: InputError for rows without outputs, and an unknown column of strata.
     """
     if "output" not in rows.theirs:
@@ -76,13 +70,7 @@ def sheet(rows: Rows, draw: Draw) -> pd.DataFrame:
 
 
 def _strata(rows: Rows, by: str) -> np.ndarray:
-    """The stratum of each row, as a text.
-
-    by: the user's name of a column; its values are strata, or where it has many
-        different numbers, its quarters. "" for one stratum.
-
-    Raises: InputError for an unknown column.
-    """
+    """The stratum of each row, as a text."""
     if not by:
         return np.full(len(rows), "", dtype=object)
     ours = rows.ours(by)
@@ -99,12 +87,7 @@ def _strata(rows: Rows, by: str) -> np.ndarray:
 
 
 def _allotted(strata: np.ndarray, n: int) -> dict[str, int]:
-    """How many rows of each stratum are drawn: the same number, as far as it has them.
-
-    Example:
-    >>> _allotted(np.array(["a", "b", "b", "b"], dtype=object), 3)
-    {'a': 1, 'b': 2}
-    """
+    """How many rows of each stratum are drawn."""
     names, sizes = np.unique(strata.astype(str), return_counts=True)
     numbers = dict.fromkeys(map(str, names), 0)
     remaining = min(n, int(sizes.sum()))
@@ -117,9 +100,7 @@ def _allotted(strata: np.ndarray, n: int) -> dict[str, int]:
 
 
 def _items(rows: Parts) -> list[str]:
-    """A name a row, of its place and its output: it says nothing to a rater, and finds
-    the row again.
-    """
+    """A name a row, of its place and its output."""
     items: list[str] = []
     for part in rows.only(lambda name: name == "output"):
         for text in part.frame["output"]:
@@ -163,10 +144,7 @@ def written(path: str, drawn: pd.DataFrame) -> int:
 
 
 def _answers(path: str) -> pd.DataFrame:
-    """The items, answers and chances of a sheet.
-
-    Raises: InputError for what is no sheet.
-    """
+    """The items, answers and chances of a sheet."""
     table = read(path).frame
     for name in (ITEM, ANSWER, PROBABILITY):
         if name not in table:
@@ -221,11 +199,7 @@ def joined(rows: Parts, paths: Sequence[str]) -> Parts:
 def _with_columns(
     rows: Parts, answers: Mapping[str, list[Any]], chances: list[Any]
 ) -> Parts:
-    """The rows with columns of answers, and of the chances of the draw.
-
-    answers: name of a column -> a cell a row, None where nobody answered.
-    chances: a row each, None for a row that was not drawn.
-    """
+    """The rows with columns of answers, and of the chances of the draw."""
     added = {**answers, PROBABILITY: chances}
     read_before = rows.frames
 

@@ -1,12 +1,5 @@
 """A file with a judge's score in every row and people's ratings in some: what the
 systems' mean ratings are, and how many more ratings would be needed.
-
-    for group in labelled(rows, "value", ["human"]):
-        print(means_table(group.estimates()))
-
-`labelled` cuts a file into groups. Each is a `Labelled`, which gives `statistics`'s
-estimates; `means_table` and `differences_table` put them into the columns that are
-shown.
 """
 
 from __future__ import annotations
@@ -57,8 +50,8 @@ class Labelled:
     chances: np.ndarray | None = None
 
     def estimates(self, confidence: float = 0.95) -> Estimates:
-        """What `estimate` says of them: mean ratings and differences. confidence:
-        of the intervals, in (0, 1).
+        """What `estimate` says of them: mean ratings and differences. confidence: of
+        the intervals, in (0, 1).
         """
         return estimate(
             self.scores,
@@ -122,7 +115,6 @@ def labelled(
 ) -> Iterator[Labelled]:
     """The rows in groups, each with the mean of the ratings that a row has.
 
-    table: the rows.
     score: the column with the judge's score.
     humans: the columns with ratings, one a rater or one for all.
     by: the column whose values are groups; None: `aspect` where it is there, "": one

@@ -18,7 +18,6 @@ def rows(aspects: Mapping[str, Numbers]) -> Iterator[dict[str, str]]:
     """A row a fault that has an interval.
 
     aspects: name -> what was measured of it.
-
     Yields: `aspect, fault, size` and the `outcome`.
     """
     for aspect, measured in aspects.items():

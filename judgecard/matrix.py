@@ -1,9 +1,4 @@
-"""Many judges in one view: prompts by models, each with a card, on the same rows.
-
-`table` sets their numbers side by side, and says which judge is best and from which
-others these rows tell it; `pairs` has the paired tests behind that, corrected;
-`write` makes the table, a figure and a page that leads to each judge's card.
-"""
+"""Many judges in one view: prompts by models, each with a card, on the same rows."""
 
 from __future__ import annotations
 
@@ -94,12 +89,7 @@ class Meter(ProgressBar):
 
 
 def folder_of(judge: str) -> str:
-    """The folder of a judge's card, by its name.
-
-    Example:
-    >>> folder_of("short / org/model-7b")
-    'short_org_model_7b'
-    """
+    """The folder of a judge's card, by its name."""
     return re.sub(r"\W+", "_", judge).strip("_")
 
 
@@ -162,10 +152,7 @@ def table(cards: Mapping[str, Card], tests: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rows(judge: str, name: str, numbers: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows of `table` of one judge and set, but for where the judge stands.
-
-    name, numbers: of the set.
-    """
+    """The rows of `table` of one judge and set, but for where the judge stands."""
     cost = numbers.get("cost") or {}
     prompt_tokens = cost.get("prompt_tokens", np.nan)
     new_tokens = cost.get("new_tokens", np.nan)
@@ -200,11 +187,7 @@ def _agreements(numbers: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _standings(group: pd.DataFrame, tests: pd.DataFrame) -> list[str]:
-    """Where each judge of one set and aspect stands to the best.
-
-    group: rows of `table`, the best judge first.
-    tests: of `pairs`, of all sets.
-    """
+    """Where each judge of one set and aspect stands to the best."""
     top = group.iloc[0]
     worse = _worse_than(top, tests)
     standings = []
@@ -221,11 +204,7 @@ def _standings(group: pd.DataFrame, tests: pd.DataFrame) -> list[str]:
 
 
 def _worse_than(top: pd.Series, tests: pd.DataFrame) -> set[str]:
-    """The judges that a test finds worse than one, on its set and aspect.
-
-    top: the judge's row of `table`.
-    tests: of `pairs`, of all sets.
-    """
+    """The judges that a test finds worse than one, on its set and aspect."""
     judge = top["judge"]
     in_set = tests["set"] == top["set"]
     of_aspect = tests["aspect"] == top["aspect"]
@@ -239,9 +218,7 @@ def _worse_than(top: pd.Series, tests: pd.DataFrame) -> set[str]:
 
 
 def _on_front(group: pd.DataFrame) -> list[bool]:
-    """Whether no judge costs as little or less and agrees better; by money, where it is
-    known of all, else by seconds, else by tokens.
-    """
+    """Whether no judge costs as little or less and agrees better."""
     price = group["tokens"]
     for name in ("money", "seconds"):
         if group[name].notna().all():
@@ -308,11 +285,7 @@ def write(cards: Mapping[str, Card], folder: str | Path) -> list[Path]:
 
 
 def _markdown(judged: pd.DataFrame, tests: pd.DataFrame, has_picture: bool) -> str:
-    """The page: what is best, the table, the figure, the tests.
-
-    judged: of `table`.
-    tests: of `pairs`.
-    """
+    """The page: what is best, the table, the figure, the tests."""
     paragraphs = ["# Judges side by side"]
     for sentence in best(judged):
         paragraphs.append(esc(sentence))

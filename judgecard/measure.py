@@ -1,9 +1,4 @@
-"""The numbers of graded scores: each is one call of `statistics` on scores and ratings.
-
-`graded` measures a set. Each of its aspects becomes an `Aspect`; what is measured of it
-is here, in `closeness` (distance from the ratings) and in `reliability` (raters,
-repeats).
-"""
+"""The numbers of graded scores: each is one call of `statistics` on scores and ratings."""
 
 from __future__ import annotations
 
@@ -31,7 +26,6 @@ def graded(judged: Judged) -> Numbers:
     """Everything that is measured of graded scores, aspect by aspect.
 
     judged: a set with a judge's scores.
-
     Returns: what `card.json` has of the set: how much was scored (`coverage`, of
     judgments that were asked several times also by draw), `halo`, `aspects` by name,
     and the `worst` disagreements.
@@ -195,16 +189,7 @@ def length(aspect: Aspect) -> Numbers:
 
 
 def _beside(aspect: Aspect) -> list[Numbers]:
-    """The judge among recorded judges and baselines: Kendall's tau-b over all outputs
-    on the rows that all have, with rank sets.
-
-    Returns: a row a judge, the best first: `name`, `rank` and `rank_worst` (the ranks
-    that it can have), `kendall`; `judge_minus_it` and its corrected `p` for all but
-    this judge. Of random scores the mean of many draws stands there, with the ends
-    between which 95 % of them lie.
-
-    Raises: ValueError where this judge has no order of its own.
-    """
+    """The judge among recorded judges and baselines."""
     human = aspect.matrix(aspect.human)
     judges = _correlated(aspect, human)
     # Adding NaN leaves the ratings of the rows that all judges have.
@@ -257,12 +242,7 @@ def _reached(by_chance: statistics.baselines.RandomJudge) -> Numbers:
 
 
 def _correlated(aspect: Aspect, human: np.ndarray) -> dict[str, np.ndarray]:
-    """`_matrices` without the judges that have no correlation: a constant, and who
-    scored fewer than three outputs.
-
-    human: ratings as (system, input).
-    Raises: ValueError where this judge is among them.
-    """
+    """`_matrices` without the judges that have no correlation."""
     judges = {}
     for name, matrix in _matrices(aspect).items():
         present = ~np.isnan(matrix + human)
@@ -291,9 +271,6 @@ def _matrices(aspect: Aspect) -> dict[str, np.ndarray]:
 def _worst(frame: pd.DataFrame) -> list[Numbers]:
     """The outputs whose ranks by judge and by raters, in their aspect, lie farthest
     apart.
-
-    Returns: a row an output, the farthest first: its place in the frame, its keys,
-    rating, score, and `gap`, between 0 and 1.
     """
     both = frame.dropna(subset=["value", "human"])
     by_aspect = both.groupby("aspect")

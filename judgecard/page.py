@@ -1,7 +1,4 @@
-"""A card as Markdown, and as one HTML file that fetches nothing and runs nothing.
-
-`sections` has the parts of the page in their order; `markdown` and `html` write them.
-"""
+"""A card as Markdown, and as one HTML file that fetches nothing and runs nothing."""
 
 from __future__ import annotations
 
@@ -102,10 +99,7 @@ def sections(card: Numbers) -> list[tuple[str, str]]:
 
 
 def _of_sets(card: Numbers, chapter: Callable[[Numbers], Iterator[str]]) -> str:
-    """A chapter of every set that has it, under the set's name where there are several.
-
-    chapter: gives the texts of one set, as those of `chapters`.
-    """
+    """A chapter of every set that has it, under the set's name where there are several."""
     texts = []
     for name, numbers in card["sets"].items():
         text = "\n\n".join(filter(None, chapter(numbers)))

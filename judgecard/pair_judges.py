@@ -1,10 +1,5 @@
 """Judges of pairs beside what people prefer: accuracy, what the order of showing does,
 and what costs nothing beside them.
-
-`table` measures judges of a frame of pairs; `of_file` reads them from anyone's file.
-A verdict is 1 or 2 for the better output, 0 for a tie, NaN for none. A judge may have
-been asked in two orders: as the pair is given, and with its outputs swapped; both
-verdicts are about the pair's own outputs 1 and 2.
 """
 
 from __future__ import annotations
@@ -53,10 +48,6 @@ def as_verdict(value: Any) -> float:
     and A>>B; or a number, from 1 to 2 for a preference with a weight.
 
     Raises: ValueError with what a message has after the place of the cell.
-
-    Example:
-    >>> as_verdict("B"), as_verdict("2.0"), as_verdict(" Tie "), as_verdict(1.02)
-    (2.0, 2.0, 0.0, 1.0)
     """
     text = "" if is_missing(value) else str(value).strip().casefold()
     text = text.removeprefix("[[").removesuffix("]]").removesuffix(".0")
@@ -74,10 +65,7 @@ def as_verdict(value: Any) -> float:
 
 
 def _verdicts(data: Rows, column: str) -> np.ndarray:
-    """A column of verdicts as numbers, (pairs,).
-
-    Raises: InputError naming the cell, or a column whose 0 may stand for output 2.
-    """
+    """A column of verdicts as numbers, (pairs,)."""
     given = data.frame[column]
     values = without(with_words(given, data.words), data.missing_values)
     verdicts = data.read(values, column, data.given.index, as_verdict)
@@ -177,7 +165,6 @@ def baselines(frame: pd.DataFrame, seed: int = 0) -> dict[str, np.ndarray]:
     here.
 
     frame: pairs with `preference`, and `output_1` and `output_2` for the longer one.
-    seed: of the random outputs.
     """
     n = len(frame)
     rng = np.random.default_rng(seed)
@@ -238,7 +225,6 @@ def table(
     judges: name -> verdicts in the given order and swapped (None: not asked), both
     about the frame's outputs.
     unread: as `measured` takes it.
-    seed: of the random baseline.
     Returns: `judge` and the columns of `measured`, NaN where a judge lacks one.
     """
     gold = frame["preference"].to_numpy(dtype=float)
@@ -264,8 +250,6 @@ def table(
 def names(data: Parts, scores: Sequence[str]) -> list[str]:
     """The columns of these scores; without any it is `value`.
 
-    data: the file.
-    scores: names as the user writes them.
     Raises: InputError for a column that is not there.
     """
     columns = [data.ours(name) for name in scores] or ["value"]
@@ -303,7 +287,6 @@ def of_file(
     `NAME_swapped` of a score NAME say what each order gave; of a single score also
     `given` and `swapped`, as `nlgeval score` writes them.
     unread: as `measured` takes it.
-    seed: of the random baseline.
     Raises: InputError for a column that is not there, or no verdict.
     """
     if "preference" not in data.frame:

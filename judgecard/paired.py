@@ -1,10 +1,5 @@
 """Judges of pairs: how often they choose what people choose, and what the order of
 showing does.
-
-A `Paired` begins as a set of pairs (`of`), perhaps a sample of it (`sampled`). Its
-verdicts come from a judge that was asked (`asked`), from the scores of a judge of
-single outputs (`as_rows`, `from_scores`) or from a recording (`recorded`). `measured`
-has all numbers.
 """
 
 from __future__ import annotations
@@ -62,9 +57,7 @@ class Paired:
         """How often are verdicts those of people?
 
         verdicts: (order, pair).
-
         Returns: the share with its interval over inputs.
-
         Raises: ValueError for bad verdicts.
         """
         accuracy = statistics.pair_accuracy(
@@ -78,7 +71,6 @@ class Paired:
         """The share of orders in which each pair is judged as people do.
 
         verdicts: (order, pair).
-
         Returns: (pair,), 0, 0.5 or 1; NaN without a verdict.
         """
         right = (verdicts == self._preference()).astype(float)
@@ -148,7 +140,6 @@ def load_paired(data: str | pd.DataFrame) -> Paired:
 
     data: the name of a data set; or a frame of pairs, which are numbered where it has
         no `pair_id` or `input_id`.
-
     Raises: UnknownName; DataUnavailable.
     """
     if isinstance(data, str):
@@ -170,8 +161,6 @@ def sampled(paired: Paired, items: int | None, seed: int = 0) -> Paired:
     """About so many pairs, in the shares of the set's subsets, the same for all judges.
 
     items: pairs that are wanted; None: all.
-    seed: of the choice.
-
     Returns: the set itself where all pairs are taken; else a copy that says in `sample`
     how it was chosen.
     """
@@ -242,11 +231,6 @@ def _higher(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def recorded(dataset: str, recording: str, judge: str, form: str) -> Paired:
     """The verdicts that somebody's judge gave, the other judges of this form beside.
-
-    dataset: of pairs, that was judged.
-    recording: that has the verdicts.
-    judge: as the recording calls it.
-    form: of the prompt.
 
     Raises: InputError for a judge without verdicts in both orders; UnknownName;
     DataUnavailable.
@@ -332,10 +316,7 @@ def measured(paired: Paired) -> Numbers:
 
 
 def _beside(paired: Paired, numbers: Numbers) -> list[Numbers]:
-    """The judge among the recorded ones and the longer output, a row each, best first.
-
-    numbers: what has been measured of this judge.
-    """
+    """The judge among the recorded ones and the longer output, a row each, best first."""
     rows = [{"name": "this judge", **numbers["accuracy"]}]
     if "longer" in numbers:
         rows.append({"name": "the longer output", **numbers["longer"]})
@@ -355,8 +336,6 @@ def _beside(paired: Paired, numbers: Numbers) -> list[Numbers]:
 def _shown_first(verdicts: np.ndarray) -> np.ndarray:
     """The share of orders in which the option that is shown first is chosen, of each
     pair; ties stay out.
-
-    verdicts: (order, pair).
     """
     options = np.array([[1.0], [2.0]])  # that is shown first, as given and swapped
     first = (verdicts == options).astype(float)
@@ -365,10 +344,7 @@ def _shown_first(verdicts: np.ndarray) -> np.ndarray:
 
 
 def _mean_over_orders(shares: np.ndarray) -> np.ndarray:
-    """The mean of each pair's orders; NaN is left out.
-
-    shares: (order, pair).
-    """
+    """The mean of each pair's orders; NaN is left out."""
     present = ~np.isnan(shares)
     number = present.sum(axis=0)
     total = np.where(present, shares, 0).sum(axis=0)
@@ -378,9 +354,7 @@ def _mean_over_orders(shares: np.ndarray) -> np.ndarray:
 
 
 def _longer(frame: pd.DataFrame) -> np.ndarray | None:
-    """The verdicts of who takes the longer output, (order, pair); None without
-    outputs.
-    """
+    """The verdicts of who takes the longer output, (order, pair)."""
     if "output_1" not in frame or "output_2" not in frame:
         return None
     first = statistics.baselines.length(frame["output_1"].tolist())
@@ -392,10 +366,6 @@ def _longer(frame: pd.DataFrame) -> np.ndarray | None:
 def _pull(paired: Paired, longer: np.ndarray) -> Numbers:
     """How much more often does the judge err where people prefer the shorter output
     than where they prefer the longer? 1 of a judge that takes the longer one always.
-
-    longer: the longer output of each pair, 1 or 2; 0 where neither is.
-
-    Raises: ValueError where few pairs of either sort have a verdict.
     """
     preference = paired.frame["preference"].to_numpy(dtype=float)
     wrong = 1 - paired.right(paired.verdicts())

@@ -46,8 +46,6 @@ def smaller(png: bytes) -> bytes:
     read.
 
     What is transparent becomes white.
-
-    png: the bytes of a PNG.
     """
     from PIL import Image
 

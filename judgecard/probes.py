@@ -1,8 +1,5 @@
 """Named changes of an output, each with a known direction: what a judge should do with
 the score, and what it does.
-
-`PROBES` has them by name. `changed` gives the outputs to ask about; `effects` measures
-what became of their scores.
 """
 
 from __future__ import annotations
@@ -51,11 +48,7 @@ class Probe:
 
 
 def _appended(text: str) -> Change:
-    """The change that adds a text to the end of each output.
-
-    The functions that follow are such changes themselves: of rows, an output each, and
-    a source of chance they give the changed outputs, in their order.
-    """
+    """The change that adds a text to the end of each output."""
 
     def change(rows: pd.DataFrame, rng: Random) -> Texts:
         return [f"{output}{text}" for output in rows["output"]]
@@ -64,9 +57,7 @@ def _appended(text: str) -> Change:
 
 
 def _other_input(rows: pd.DataFrame, rng: Random) -> Texts:
-    """The output of the input before it in the sample; the first gets that of the
-    last.
-    """
+    """The output of the input before it in the sample."""
     one_each = rows.drop_duplicates("input_id")
     names = one_each["input_id"]
     outputs_of_next = np.roll(one_each["output"].to_numpy(), 1)
@@ -88,9 +79,7 @@ def _reference(rows: pd.DataFrame, rng: Random) -> Texts:
 
 
 def _shuffled(rows: pd.DataFrame, rng: Random) -> Texts:
-    """The sentences in another order; not of an output whose sentences are all equal,
-    such as one.
-    """
+    """The sentences in another order."""
     texts: Texts = []
     for output in rows["output"]:
         sentences = _SENTENCE.split(str(output).strip())
@@ -105,13 +94,7 @@ def _shuffled(rows: pd.DataFrame, rng: Random) -> Texts:
 
 
 def _fact(rows: pd.DataFrame, rng: Random) -> Texts:
-    """The first number is another one; not of an output without numbers.
-
-    Example:
-        >>> rows = pd.DataFrame({"output": ["It rose 5 %.", "It rose."]})
-        >>> _fact(rows, np.random.default_rng(0))
-        ['It rose 22 %.', None]
-    """
+    """The first number is another one; not of an output without numbers."""
     texts: Texts = []
     for output in map(str, rows["output"]):
         match = _NUMBER.search(output)
@@ -161,9 +144,7 @@ PROBES: Mapping[str, Probe] = {
 def changed(judged: Judged, seed: int) -> dict[str, Judged]:
     """The set as each probe changes it: one output of each of some inputs, all aspects.
 
-    judged: with its output texts.
     seed: of the choice of outputs, and of changes by chance.
-
     Returns: probe -> the changed set. A probe that can change fewer than three inputs
     is left out.
     """
@@ -207,7 +188,6 @@ def effects(judged: Judged, probed: Mapping[str, Judged]) -> dict[str, Any]:
 
     judged: the set with the scores of its unchanged outputs.
     probed: probe -> the changed set with its scores.
-
     Returns: probe -> `words`, `expected`, and `effect`: the mean change as a share of
     the scale, with its interval over inputs. The instruction has `beyond_filler` too:
     its effect without that of a text as long. Of a judge without a known scale the
@@ -243,9 +223,6 @@ def effects(judged: Judged, probed: Mapping[str, Judged]) -> dict[str, Any]:
 
 
 def _mean_by_input(changes: pd.Series) -> Numbers:
-    """The mean change with its interval over inputs.
-
-    changes: one a row, under the row's keys.
-    """
+    """The mean change with its interval over inputs."""
     inputs = changes.index.get_level_values("input_id").to_numpy()
     return mean_interval(changes.to_numpy(), inputs)

@@ -1,10 +1,5 @@
 """Which columns of a file of ratings are single raters (by kind), families, topics and
 baselines.
-
-`rater_kinds` sorts the columns of single raters, `numeric_raters` those of them that
-can be measured; `groups` gives families of systems and topics of inputs, and
-`related_systems` a note where a file should have families; `baselines` makes columns
-of what costs nothing.
 """
 
 from __future__ import annotations
@@ -39,13 +34,8 @@ def rater_kinds(columns: Sequence[str], prefix: str) -> dict[str, list[str]]:
     """The columns of single raters by their kind: people of one kind can stand for each
     other, experts and crowd workers cannot.
 
-    columns: the names of all columns.
     prefix: how the columns of raters begin. A name says its kind between the prefix and
     a number (rater_expert_0); raters without one are one kind, "".
-
-    Example:
-    >>> rater_kinds(["rater_expert_0", "rater_1", "rater_2"], "rater_")
-    {'expert': ['rater_expert_0'], '': ['rater_1', 'rater_2']}
     """
     kinds: dict[str, list[str]] = {}
     named = re.compile(re.escape(prefix) + r"(?:(.+)_)?\d+$")
@@ -117,7 +107,6 @@ def groups(
     column: the column with families or topics; None for the default one, "" for none.
     default: its usual name, `FAMILY` or `TOPIC`.
     key: system_id or input_id, whichever the groups are of.
-    file: its name, for errors.
     Returns: a label a row; None where there is no such column, or no column `key`.
     Raises: InputError for an unknown column, and for a system (or input) of two groups.
     """
@@ -196,7 +185,6 @@ def baselines(
     """What costs nothing, beside the scores: name -> a value a row.
 
     frame: with `output` where the length of the outputs is to be among them.
-    seed: of the random scores.
     constant: whether some coefficient is defined for a judge that always says the same.
     """
     columns: dict[str, Any] = {}

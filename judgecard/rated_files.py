@@ -1,13 +1,5 @@
 """Scores of a file against its human ratings: coefficients with intervals, and which
 score follows them better.
-
-    result = correlate(rows, score_columns(rows, ()), Settings(levels=("system",)))
-    result.correlations, result.differences, result.notes
-
-`Settings` says what to compute. `correlate` cuts the file into groups (`_Group`, one
-an aspect) and hands each to `_Tables`, which measures every score at every level and
-for every coefficient, compares every two scores, and collects the notes that a reader
-of the tables needs. `Result` holds both tables and the notes.
 """
 
 from __future__ import annotations
@@ -111,7 +103,6 @@ class Settings:
     there, "" takes none.
     topic: the column of the inputs' topics; None takes `topic` where it is there, ""
     none.
-
     Raises: InputError for a word that is not allowed, naming the option.
     """
 
@@ -229,7 +220,6 @@ def correlate(
     of every two scores follows them better?
 
     data: the file's rows.
-    scores: the columns with scores.
     settings: what is computed; None: the defaults.
     by: the column whose values are groups of their own; None: `aspect` where there are
     several, "": one group.
@@ -295,11 +285,7 @@ class _Group:
 def _groups(
     data: Rows, scores: Sequence[str], settings: Settings, by: str | None
 ) -> Iterator[_Group]:
-    """The groups of rows, in the order in which they appear.
-
-    Raises: InputError for an unknown column, for what is no number, and where settings
-    need inputs and systems that the file does not name.
-    """
+    """The groups of rows, in the order in which they appear."""
     frame = data.frame
     if by is None and "aspect" in frame.columns and frame["aspect"].nunique() > 1:
         by = "aspect"
@@ -343,10 +329,7 @@ def _groups(
 
 
 def _raters(data: Rows, settings: Settings) -> dict[str, list[np.ndarray]]:
-    """The ratings of each single rater, by their kind: kind -> an array a rater.
-
-    Raises: InputError naming the cell that is no number.
-    """
+    """The ratings of each single rater, by their kind: kind -> an array a rater."""
     prefix = settings.raters
     frame = data.frame
     for name in frame.columns:
@@ -432,9 +415,7 @@ class _Tables:
                     self._add_differences(group, grid, key)
 
     def _note_incomplete_systems(self, group: _Group) -> None:
-        """Note where systems have fewer than half of the inputs: their mean then
-        depends on which inputs these are.
-        """
+        """Note where systems have fewer than half of the inputs."""
         scored = [group.has_both(values) for values in group.scores.values()]
         places = group.places[np.logical_or.reduce(scored)]
         inputs = places["input_id"].nunique()
@@ -449,11 +430,7 @@ class _Tables:
     def _add_correlations(
         self, group: _Group, grid: Grid, key: Mapping[str, str]
     ) -> None:
-        """A row a score and a baseline: the coefficient, how many rows it is about, and
-        which share of the rated rows that is.
-
-        key: group, level and coefficient.
-        """
+        """A row a score and a baseline."""
         level = key["level"]
         options = {"nan": self.settings.nan, **self.interval}
         rated = int((~np.isnan(group.human)).sum())
@@ -474,9 +451,7 @@ class _Tables:
                 self._note_rests(row["signature"], grid, level)
 
     def _note_rests(self, signature: str, grid: Grid, level: str) -> None:
-        """Note what an interval rests on, as its signature says: the units, and how
-        many.
-        """
+        """Note what an interval rests on, as its signature says."""
         for name in re.findall(r"ci:(?:\w+-)?(\w+)", signature):
             # Fisher's formula is about the points that are correlated: rows, or
             # systems' means.
@@ -525,9 +500,7 @@ class _Tables:
     def _add_differences(
         self, group: _Group, grid: Grid, key: Mapping[str, str]
     ) -> None:
-        """A row for every two scores: which follows the ratings better, with interval
-        and p.
-        """
+        """A row for every two scores."""
         coef = key["coef"]
         # The test is about the same population as the interval.
         options = {
@@ -570,12 +543,7 @@ def _numbers(
     arguments: Sequence[Any],
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The numbers of a result, its reason and signature; the reason alone where `statistics`
-    refuses.
-
-    columns: the table's column -> the result's attribute.
-    measure: a method of `Grid`, called with `arguments` and `options`.
-    """
+    """The numbers of a result, its reason and signature."""
     try:
         result = measure(*arguments, **options)
     except ValueError as error:
@@ -601,8 +569,6 @@ def _numbers(
 def _for_these(result: Any, difference: bool) -> dict[str, Any]:
     """The answer for the systems at hand, and for systems unlike these, beside that for
     others like them: interval, p, and the smallest difference that a test would find.
-
-    difference: whether the result is one of two scores, which has tests.
     """
     these = result.these_systems or Answer("")
     others = result.other_systems
@@ -643,12 +609,7 @@ def _corrected(pairs: pd.DataFrame, settings: Settings) -> pd.DataFrame:
 
 
 def _ranked(table: pd.DataFrame, pairs: pd.DataFrame, sure: bool) -> pd.DataFrame:
-    """The table with ranks: scores that no test tells apart share one.
-
-    pairs: with the corrected p-values, by which the ranks are made.
-    sure: with the ranks that each score can have, too, for all at once at .95; a
-    correction that lets false rejections pass says none.
-    """
+    """The table with ranks: scores that no test tells apart share one."""
     ranks = pd.Series(pd.NA, index=table.index, dtype="Int64")
     possible = pd.Series("", index=table.index)
     tests = dict(iter(pairs.groupby(_KEYS, sort=False)))

@@ -1,9 +1,5 @@
 """Rows with scores and ratings as every command takes them: an output a row, numbers on
 their scales.
-
-`prepared` makes them of a file's rows, with a note on whatever it did: one row of
-several ratings of an output, no value for what is off a stated scale, the sign turned
-where less is better; and it names numbers that look like marks of a missing one.
 """
 
 from __future__ import annotations
@@ -51,12 +47,7 @@ class Said:
 
 
 def training_column(score: str) -> str:
-    """The column that says whether a score was fitted on a row.
-
-    Example:
-    >>> training_column("value"), training_column("hdeval")
-    ('seen_in_training', 'hdeval_seen_in_training')
-    """
+    """The column that says whether a score was fitted on a row."""
     if score == "value":
         return SEEN
     return f"{score}_{SEEN}"
@@ -112,10 +103,7 @@ def _with(data: Rows, columns: dict[str, np.ndarray]) -> Rows:
 def _without_training_rows(
     data: Rows, scores: Sequence[str], humans: Sequence[str]
 ) -> tuple[Rows, list[str]]:
-    """The rows that no score was fitted on, and a note on how many are left out.
-
-    Raises: InputError where there are none, or none of them has a rating.
-    """
+    """The rows that no score was fitted on, and a note on how many are left out."""
     fitted_on = np.zeros(len(data), dtype=bool)
     columns = [training_column(score) for score in scores]
     if len(scores) == 1:
@@ -148,11 +136,7 @@ def _without_training_rows(
 def _wide(
     data: Rows, scores: Sequence[str], humans: Sequence[str], notes: list[str]
 ) -> Rows:
-    """The rows with one of each output, where a row is one rating: each rater gets a
-    column `rater_N`, and `human` is their mean.
-
-    Raises: InputError for an output whose rows have several scores.
-    """
+    """The rows with one of each output, where a row is one rating."""
     frame = data.frame
     keys = [name for name in (*IDS, "aspect", "output") if name in frame]
     if not {*keys} & {*IDS, "output"} or not frame.duplicated(keys).any():
@@ -190,11 +174,7 @@ def _wide(
 
 
 def _by_rater(data: Rows, group: np.ndarray, notes: list[str]) -> pd.DataFrame:
-    """The ratings of each output, a row, by each rater, a column.
-
-    group: the number of each row's output.
-    Raises: InputError for a rating by nobody.
-    """
+    """The ratings of each output, a row, by each rater, a column."""
     frame = data.frame
     ratings = pd.Series(frame[RATING].to_numpy(dtype=float))
     raters = frame[RATER].to_numpy(dtype=object)
@@ -219,11 +199,7 @@ def _by_rater(data: Rows, group: np.ndarray, notes: list[str]) -> pd.DataFrame:
 def _on_scale(
     data: Rows, name: str, scale: Scale | None, option: str, notes: list[str]
 ) -> Rows:
-    """The rows without a value where one is off its scale; without a scale a note on
-    values that may stand for none.
-
-    Raises: InputError where more than half are off.
-    """
+    """The rows without a value where one is off its scale."""
     values = data.numbers(name)
     column = data.theirs.get(name, name).removeprefix(OTHER)
     if scale is None:
@@ -270,10 +246,6 @@ def suspects(values: np.ndarray) -> str:
     whole numbers below 0 where three of four are not; or between 0 and 1 where three of
     four are above 10 and none is between; or 2 and more where three of four are shares
     of 1; or a usual mark, 9 or 99, that leaves out two numbers and more.
-
-    Example:
-    >>> suspects(np.array([1, 2, 3, 4, 5, 2, 3, 1, 4, 99.0]))
-    '1 of 10 values is 99, the others go from 1 to 5'
     """
     present = values[~np.isnan(values)]
     if len(present) < 10:
@@ -304,10 +276,7 @@ def suspects(values: np.ndarray) -> str:
 
 
 def _far_above(values: np.ndarray, most: float) -> np.ndarray:
-    """Which values are above all others by more than twice what these are apart.
-
-    most: up to it none is.
-    """
+    """Which values are above all others by more than twice what these are apart."""
     steps = np.unique(values)
     for lower, upper in itertools.pairwise(steps):
         spread = lower - steps[0]

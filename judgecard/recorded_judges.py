@@ -1,12 +1,4 @@
-"""Somebody's recorded judges: their scores beside the items.
-
-scores = recorded_judges.scores(items, "alttest_summeval")
-scores["gpt-4o"]["coherence"]
-
-`scores` places the values of all judges of a recording, `of_one` those of one judge.
-Where a recording holds texts, `readings` parses them. A text that is not on this
-machine is a `HashedText`: its saved reading takes the place of one made here.
-"""
+"""Somebody's recorded judges: their scores beside the items."""
 
 from __future__ import annotations
 
@@ -66,10 +58,7 @@ def _collect(
     texts: Sequence[str],
     reading_of: Mapping[Any, Any],
 ) -> None:
-    """Put the readings of texts among those that are to be saved.
-
-    rule: names the parser and its settings.
-    """
+    """Put the readings of texts among those that are to be saved."""
     saved: dict[tuple[bytes, ...], tuple[float, str]] = {}
     for text in texts:
         key = (numbers.digest_of(text),)
@@ -179,10 +168,7 @@ def scores(
 def _placed(
     recorded: pd.DataFrame, items: pd.DataFrame, by: str
 ) -> dict[str, ByAspect]:
-    """The values in the order of the items: {judge: {aspect: a value an item}}.
-
-    recorded: one value a judge (or whatever `by` names), aspect and output.
-    """
+    """The values in the order of the items: {judge: {aspect: a value an item}}."""
     wide = recorded.pivot(index=OUTPUT, columns=[by, "aspect"], values="value")
     places = pd.MultiIndex.from_frame(items[OUTPUT])
     wide = wide.reindex(places)
@@ -207,8 +193,6 @@ def of_one(
     prompt: (items,), NaN where there is none.
 
     items: a row an output, with `input_id` and `system_id`.
-    name: a recording.
-    judge, prompt_form: needed where the recording has several.
     read: the parser of a recording of texts; None: the recording has values.
     options: those of the recording's loader.
     Raises: ValueError where there is more than one judge, prompt or aspect; what

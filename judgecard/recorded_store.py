@@ -1,13 +1,4 @@
-"""Somebody's recorded judges, their texts in a store to be replayed.
-
-recorded_store.fill(store, "prometheus_gpt4")
-judge = Prometheus(sampling=recorded_store.find_asked("prometheus_gpt4").sampling)
-engine = ReplayEngine(store, "gpt-4-0613")
-scores = judge.score(datasets.load("mt_bench"), engine=engine)
-
-An evaluator then finds a recorded text where it would have asked the model, if prompt
-and sampling are those that the recording's judge was asked with.
-"""
+"""Somebody's recorded judges, their texts in a store to be replayed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
 """The judge beside single raters and beside itself: raters, variance, repeats, and what
 its scores are worth in labels.
-
-Each function takes one `Aspect` and gives the numbers of one part of the card, `words`
-and signatures among them.
 """
 
 from __future__ import annotations
@@ -64,9 +61,6 @@ def raters(aspect: Aspect) -> Numbers:
 def _alt_test(aspect: Aspect, ratings: np.ndarray, kind: str) -> Numbers:
     """The alternative annotator test of the judge, and of the best constant.
 
-    ratings: (rater, row), NaN missing.
-    kind: of the raters, which decides what a person costs.
-
     Source: Calderon, Reichart and Dror 2025, section 3.
     """
     epsilon = EPSILON.get(kind, SKILLED)
@@ -98,7 +92,6 @@ def worth(aspect: Aspect) -> Numbers:
     Returns: `labels`, that number, for differences between systems; the inputs that
     people must rate until an interval of a tenth of the scale (`width`) is reached,
     with the judge and without (`inputs_needed`, `inputs_needed_alone`).
-
     Raises: ValueError for few inputs.
     """
     inputs = aspect.rows["input_id"].nunique()
@@ -138,7 +131,6 @@ def variance(aspect: Aspect) -> Numbers:
 
     Returns: `judge` and `people`, each with the `shares` of its components; `repeats`
     as well of a judge that was asked again, with what asking again changes.
-
     Raises: ValueError where inputs and systems are not known.
     """
     if aspect.flat:
@@ -160,10 +152,7 @@ def variance(aspect: Aspect) -> Numbers:
 
 
 def _shares(components: Any) -> Numbers:
-    """The share of each component of the variance of one score, by its name.
-
-    components: as `statistics.variance_components` gives them.
-    """
+    """The share of each component of the variance of one score, by its name."""
     shares = {}
     for name in components.values:
         shares[name] = components.share(name)
@@ -181,7 +170,6 @@ def repeats(aspect: Aspect) -> Numbers:
 
     Returns: `draws`, how many there are; `same`, the share of judgments whose draws are
     all equal; `icc`, their intraclass correlation.
-
     Raises: ValueError where there is one draw, or none of the judgments has all.
     """
     draws = aspect.draws()
@@ -200,10 +188,7 @@ def repeats(aspect: Aspect) -> Numbers:
 
 
 def _agreement(draws: np.ndarray) -> Numbers:
-    """The intraclass correlation of the draws, ICC(1,1).
-
-    draws: (draw, judgment), without NaN.
-    """
+    """The intraclass correlation of the draws, ICC(1,1)."""
     if np.ptp(draws) == 0:
         return {"reason": "all draws are equal"}
     result = statistics.icc(draws, "1,1")

@@ -1,8 +1,5 @@
 """The card of `nlgeval card --demo` by the numbers that are saved of it: nothing is
 computed, nothing is fetched, and no package of numbers is loaded.
-
-`demo` reads the card, `write` puts it into a folder. `data/cards/` has it among the
-recorded judges; `make cards` makes it anew.
 """
 
 from __future__ import annotations
@@ -31,9 +28,7 @@ def write(numbers: Any, folder: str | Path) -> list[Path]:
     """Write card.json, card.md, card.html and the picture of the first screen.
 
     numbers: of a card. folder: is made where it is not there.
-
     Returns: the paths.
-
     Raises: OSError naming the path.
     """
     texts = {

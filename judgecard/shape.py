@@ -1,8 +1,5 @@
 """What a `card.json` has, in the parts that commands read: a file that was edited by
 hand, or is another program's, is refused where it is read, by the name of its part.
-
-A check is a function of a value and its path. `Object`, `ByName` and `Rows` make checks
-of smaller ones; the whole card is `_CARD`, which `check` calls.
 """
 
 from __future__ import annotations
@@ -28,7 +25,6 @@ class Object:
 
     parts: name -> the check of what it holds.
     optional: of parts that may be absent.
-
     Raises: WrongShape, when it is called.
     """
 
@@ -50,7 +46,6 @@ class ByName:
     """An object whose names are the card's own, such as sets and aspects.
 
     check: of what each name holds.
-
     Raises: WrongShape, when it is called.
     """
 
@@ -68,7 +63,6 @@ class Rows:
     """A list of like parts.
 
     check: of each part.
-
     Raises: WrongShape, when it is called.
     """
 
@@ -86,10 +80,7 @@ def _below(path: str, name: str) -> str:
 
 
 def _need(holds: bool, path: str, needed: str) -> None:
-    """Pass where a part is what it must be.
-
-    Raises: WrongShape saying that the part at a path is not what is needed.
-    """
+    """Pass where a part is what it must be."""
     if not holds:
         raise WrongShape(f"{path} is not {needed}")
 
@@ -187,8 +178,6 @@ _CARD = Object(
 
 def check(numbers: Any) -> None:
     """Pass where all that commands read of a card is what a card has there.
-
-    numbers: what a card.json holds.
 
     Raises: WrongShape naming the first part that is not.
     """

@@ -1,8 +1,4 @@
-"""A card for others: a badge for a README, and one file to send.
-
-`badge` is what shields.io reads, `badge_svg` the same as a picture, `one_file` the card
-as one page of less than a megabyte.
-"""
+"""A card for others: a badge for a README, and one file to send."""
 
 from __future__ import annotations
 
@@ -34,7 +30,6 @@ def badge(card: Numbers) -> dict[str, Any]:
     proved to follow people, and for how many it must not be used.
 
     card: what `card.json` holds.
-
     Source: https://shields.io/badges/endpoint-badge (schemaVersion 1).
     """
     counts = Counter(glance.kinds(card))
@@ -79,8 +74,6 @@ def badge_svg(card: Numbers) -> str:
 def one_file(card: Card) -> bytes:
     """The card as one page that needs no other file, of less than `MOST_BYTES`: its
     figures are inside, in few colours, as far as there is room.
-
-    card: its numbers are enough.
 
     Raises: InputError where the tables alone are too large.
     """

@@ -30,7 +30,6 @@ def read_all(paths: Sequence[str | Path]) -> dict[str, Card]:
     """Cards by the name of their file.
 
     paths: of files and of folders; a folder stands for every card in it.
-
     Raises: InputError for what is no card; OSError.
     """
     cards = {}
@@ -51,8 +50,6 @@ def _cards_at(path: Path) -> list[Path]:
 
 def verdicts(cards: Mapping[str, Card]) -> pd.DataFrame:
     """A row a card and set: `card, title, judge, engine, set, verdict`.
-
-    cards: by the name of their file.
 
     Returns: `verdict` is the whole sentence of the card, of all its sets.
     """
@@ -76,8 +73,6 @@ def verdicts(cards: Mapping[str, Card]) -> pd.DataFrame:
 
 def rows(cards: Mapping[str, Card]) -> pd.DataFrame:
     """The cards' numbers in the columns of `study.leaderboard`.
-
-    cards: by the name of their file.
 
     Returns: a row a number: `set, aspect, level, coef, judge, value, ci_low, ci_high,
     these_low, these_high, systems, n, coverage, tied scores, reason, signature,
@@ -124,10 +119,7 @@ def _short(file: str) -> str:
 
 
 def _of_ratings(numbers: Mapping[str, Any]) -> Iterator[Row]:
-    """A row an aspect, level and coefficient.
-
-    numbers: of a set of graded outputs.
-    """
+    """A row an aspect, level and coefficient."""
     for aspect, measured in numbers["aspects"].items():
         for level in _LEVELS:
             cells = measured.get(level, {})
@@ -143,10 +135,7 @@ def _of_ratings(numbers: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _of_pairs(numbers: Mapping[str, Any]) -> Iterator[Row]:
-    """The accuracy over all pairs, then in each subset.
-
-    numbers: of a set of pairs.
-    """
+    """The accuracy over all pairs, then in each subset."""
     about = {"level": PAIRS, "coef": "accuracy"}
     accuracy = _interval(numbers["accuracy"])
     consistency = numbers.get("swap", {}).get("value")

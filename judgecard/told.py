@@ -1,8 +1,5 @@
 """What a card can tell of a condition: that it holds, that it is proved not to, or that
 more labels are needed.
-
-`tell` answers one condition. It is behind `in_tests` (a test suite) and `nlgeval card
-gate`.
 """
 
 from __future__ import annotations
@@ -57,8 +54,6 @@ def tell(text: str, numbers: Mapping[str, Any]) -> Told:
 
     text: PATH OPERATOR NUMBER, as `conditions` reads it; the set may be left out where
         the card has one.
-    numbers: of a card.
-
     Raises: ValueError for a text that is no condition, and for a path that leads
         nowhere, with the names near it.
     """
@@ -79,10 +74,7 @@ def tell(text: str, numbers: Mapping[str, Any]) -> Told:
 
 
 def _from_the_set(condition: Condition, numbers: Mapping[str, Any]) -> Condition:
-    """The condition with the name of the set before its path, where it lacks one.
-
-    Raises: ValueError where several sets have what the path begins with.
-    """
+    """The condition with the name of the set before its path, where it lacks one."""
     sets = numbers["sets"]
     path = condition.path
     names_set = any(path == name or path.startswith(f"{name}.") for name in sets)
@@ -105,10 +97,7 @@ def _aspects(of_set: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _interval(condition: Condition, cell: Mapping[str, Any]) -> tuple[float, float]:
-    """Both ends of the interval that the condition is about; NaN where there is none.
-
-    The path names it: `low_these` means the one for these systems alone.
-    """
+    """Both ends of the interval that the condition is about."""
     last = condition.path.rpartition(".")[2]
     _, mark, kind = last.partition("_")
     if last not in _ENDS:
@@ -128,10 +117,7 @@ def _outcome(
     low: float,
     high: float,
 ) -> str:
-    """What is known of the condition, by the number and the interval around it.
-
-    A number without an interval, such as a count, is what it is.
-    """
+    """What is known of the condition, by the number and the interval around it."""
     if math.isnan(number):
         return MISSING
     if condition.holds(numbers):
@@ -159,10 +145,7 @@ def _said(answer: Told) -> str:
 def _what_would_tell(
     answer: Told, cell: Mapping[str, Any], numbers: Mapping[str, Any]
 ) -> str:
-    """How many labels would tell, if the value stays; or that none would.
-
-    cell: the number with its interval.
-    """
+    """How many labels would tell, if the value stays; or that none would."""
     condition = answer.condition
     value = cell["value"]
     bar = condition.number
@@ -203,11 +186,7 @@ def _more(answer: Told, numbers: Mapping[str, Any], times: float) -> str:
 def _units(
     condition: Condition, of_set: Mapping[str, Any], set_name: str
 ) -> tuple[str, ...]:
-    """What must be more for the interval to be narrower: keys of the set's numbers.
-
-    The interval for other systems and inputs needs both, that for these systems alone
-    needs inputs; rows without systems are outputs, and pairs are pairs.
-    """
+    """What must be more for the interval to be narrower: keys of the set's numbers."""
     if of_set["kind"] == "pairs":
         return ("pairs",)
     aspects = _aspects(of_set)

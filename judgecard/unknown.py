@@ -20,11 +20,7 @@ _MEASURED = {
 
 
 def lines(name: str, numbers: Mapping[str, Any]) -> Iterator[str]:
-    """The sentences about one set.
-
-    name: of the set.
-    numbers: all that was measured of it.
-    """
+    """The sentences about one set."""
     systems = numbers["systems"]
     sample = f"{systems} systems and {numbers['inputs']:,} inputs"
     if numbers["kind"] == "pairs":
@@ -73,12 +69,7 @@ def _has_rows_only(aspects: Mapping[str, Any]) -> bool:
 
 
 def _not_measured(name: str, aspects: Mapping[str, Any]) -> Iterator[str]:
-    """What is left out of the card, and why: a sentence for each measure and reason,
-    with its aspects.
-
-    name: of the set.
-    aspects: aspect -> what was measured of it.
-    """
+    """What is left out of the card, and why."""
     aspects_by_reason = defaultdict(list)
     for aspect, numbers in aspects.items():
         for measure, words in _MEASURED.items():

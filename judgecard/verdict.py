@@ -1,10 +1,5 @@
 """The verdict of a card, by the rules in `rules.csv`: conditions on its numbers, and
 the words that follow from them.
-
-A rule is about an aspect or a set. `fails` names a fault, `unproven` what the data
-cannot tell; both forbid praise. `limits` names a fault that forbids none. Whatever was
-found is said before what is unproven. `praises` needs an interval that is clear of zero
-or chance.
 """
 
 from __future__ import annotations
@@ -53,7 +48,6 @@ def findings(sets: Numbers) -> list[Finding]:
     words, when`.
 
     sets: name -> what was measured of the set.
-
     Returns: set by set, first the rules about the set, then those about each aspect, in
     the order of the rules.
     """
@@ -70,10 +64,7 @@ def findings(sets: Numbers) -> list[Finding]:
 
 
 def _holding(of: str, numbers: Numbers) -> Iterator[dict[str, str]]:
-    """The rules about a set, or an aspect, that hold.
-
-    of: "set" or "aspect".
-    """
+    """The rules about a set, or an aspect, that hold."""
     for rule in rules():
         if rule["of"] == of and conditions.holds(rule["when"], numbers):
             words = rule["words"].format_map(numbers)
@@ -95,12 +86,7 @@ def sentence(sets: Numbers, listed: list[Finding]) -> str:
 
 
 def _clauses(numbers: Numbers, of_set: list[Finding]) -> list[str]:
-    """What is said of a set: faults of the whole set, or praise and faults by aspect;
-    then limits, then what cannot be told.
-
-    numbers: of the set.
-    of_set: the rules that hold for it.
-    """
+    """What is said of a set."""
     faults = of_the_set(of_set, FAILS)
     failing = first_by_aspect(of_set, FAILS)
     untold = first_by_aspect(of_set, UNPROVEN)
@@ -160,8 +146,8 @@ def by_words(by_aspect: Mapping[str, Finding]) -> list[tuple[str, list[str]]]:
 
 
 def needed(finding: Finding, measured: Numbers, numbers: Numbers) -> str:
-    """About how many systems, inputs, outputs or pairs would tell, in brackets; "" where
-    more of them would not.
+    """About how many systems, inputs, outputs or pairs would tell, in brackets; ""
+    where more of them would not.
 
     An interval's half width shrinks with the root of their number, if all else stays.
 
@@ -185,21 +171,13 @@ def times_as_many(value: float, end: float, bar: float) -> float:
     """How many times as many units bring the end of an interval to a bar, if all else
     stays: a half width shrinks with the root of their number.
 
-    value: at which the interval stays.
     end: of the interval, on the side of the bar.
-
-    Example:
-        >>> times_as_many(value=0.5, end=0.1, bar=0.3)
-        4.0
     """
     return float(((value - end) / (value - bar)) ** 2)
 
 
 def _limits(of_set: list[Finding], failing: Collection[str]) -> list[str]:
-    """What is said beside the praise, with the aspects that it is about.
-
-    failing: aspects that are not to be judged at all; their limits are not named.
-    """
+    """What is said beside the praise, with the aspects that it is about."""
     aspects_by_limit = defaultdict(list)
     for finding in of_set:
         aspect = finding["aspect"]
@@ -218,9 +196,7 @@ def _limits(of_set: list[Finding], failing: Collection[str]) -> list[str]:
 
 
 def _praise_of_pairs(numbers: Numbers, of_set: list[Finding]) -> list[str]:
-    """What may be said for a judge of pairs, with its accuracy and interval; nothing
-    where no rule praises it.
-    """
+    """What may be said for a judge of pairs, with its accuracy and interval."""
     praises = [finding for finding in of_set if finding["kind"] == "praises"]
     if not praises:
         return []
@@ -233,9 +209,7 @@ def _praise_of_pairs(numbers: Numbers, of_set: list[Finding]) -> list[str]:
 def _praise(
     numbers: Numbers, of_set: list[Finding], unpraised: Collection[str]
 ) -> list[str]:
-    """What may be said for the judge, and which judge stands above it; nothing of
-    aspects that are not praised.
-    """
+    """What may be said for the judge, and which judge stands above it."""
     aspects_by_rule = defaultdict(list)
     for finding in of_set:
         aspect = finding["aspect"]
@@ -261,12 +235,7 @@ def _praise(
 
 
 def _beside_raters(numbers: Numbers, aspects: list[str], level: str) -> str:
-    """How the judge stands to one rater, in brackets; "" where the intervals do not say
-    it.
-
-    aspects: that are praised.
-    level: of the coefficients.
-    """
+    """How the judge stands to one rater, in brackets."""
     aspects_by_standing = defaultdict(list)
     kind = "rater"
     for aspect in aspects:
@@ -320,12 +289,7 @@ def above(numbers: Numbers, unpraised: Collection[str]) -> dict[str, list[str]]:
 
 
 def joined(names: list[str]) -> str:
-    """Names as a list in a sentence.
-
-    Example:
-        >>> joined(["fluency", "coherence", "relevance"])
-        'fluency, coherence and relevance'
-    """
+    """Names as a list in a sentence."""
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"

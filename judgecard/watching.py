@@ -44,9 +44,6 @@ def evidence(answers: np.ndarray, reference: int, seed: int) -> np.ndarray:
 
     answers: `answers[look, item]`; -inf for an answer without a score, NaN for one that
         did not come, which is left out.
-    reference: looks that nothing is put on.
-    seed: of how ties are broken.
-
     Returns: a number a look; 1 says nothing, 20 is reported at level .05.
     """
     ties = np.random.default_rng(seed).random(answers.shape)
@@ -60,11 +57,7 @@ def evidence(answers: np.ndarray, reference: int, seed: int) -> np.ndarray:
 
 
 def _places(earlier: np.ndarray, newest: np.ndarray, ties: np.ndarray) -> np.ndarray:
-    """The place of each newest answer among those before, between 0 and 1: uniform
-    where nothing has changed.
-
-    earlier: `[look, item]`. newest, ties: an item each.
-    """
+    """The place of each newest answer among those before, between 0 and 1."""
     # an item is left out where it has no answer now, or none before
     has_earlier = ~np.isnan(earlier).all(axis=0)
     usable = has_earlier & ~np.isnan(newest)
@@ -79,9 +72,7 @@ def _places(earlier: np.ndarray, newest: np.ndarray, ties: np.ndarray) -> np.nda
 
 
 def _factors(places: np.ndarray) -> np.ndarray:
-    """What each bet makes of what is at hand, `[bet, item]`; 1 on the average where
-    places are uniform.
-    """
+    """What each bet makes of what is at hand, `[bet, item]`."""
     higher = 2 * places - 1
     farther = 2 * np.abs(higher) - 1
     rows = []
@@ -167,7 +158,6 @@ class Watch:
         rubric, settings and rows. What its server says of it may differ.
 
         Returns: what is to be known all the same.
-
         Raises: InputError naming what differs.
         """
         differing, _ = fingerprint.differences(
@@ -188,7 +178,6 @@ class Watch:
         """Take in a look.
 
         frame: the rows, with `value` and `status` of today's answers.
-
         Raises: InputError where no answer came at all.
         """
         if (frame["status"] == FAILED).all():
@@ -257,10 +246,7 @@ class Watch:
 
 
 def _share_outside(reference: np.ndarray, newest: np.ndarray) -> float:
-    """The share of items whose answer lies outside all of the reference's.
-
-    reference: `[look, item]`. newest: an item each.
-    """
+    """The share of items whose answer lies outside all of the reference's."""
     has_reference = ~np.isnan(reference).all(axis=0)
     usable = has_reference & ~np.isnan(newest)
     earlier = reference[:, usable]

@@ -1,7 +1,5 @@
 """HTML of the report: whole pages in which only our own scripts run, and notebooks in
 which nothing does.
-
-A policy in each page names its scripts by their hashes and lets nothing be fetched.
 """
 
 from __future__ import annotations
@@ -132,8 +130,8 @@ def page(
 
 
 def render(template: str, site: Path = SITE, **values: Any) -> str:
-    """A template with these values; what is not marked safe is escaped, and no value
-    is a template.
+    """A template with these values; what is not marked safe is escaped, and no value is
+    a template.
 
     template: its file name. site: the folder that has it.
     Raises: jinja2.UndefinedError where the template takes a value that is not given.
@@ -162,8 +160,8 @@ def _stylesheet() -> str:
 
 
 def folded(title: str, text: str) -> str:
-    """Markdown that a code host shows when its title is clicked; nothing where there
-    is no text.
+    """Markdown that a code host shows when its title is clicked; nothing where there is
+    no text.
 
     title: plain text or Markdown that is escaped. text: Markdown.
     """
@@ -184,8 +182,6 @@ def notebook_body(
 ) -> str:
     """The cells of a notebook as HTML in which nothing runs and nothing is fetched.
 
-    document: a notebook as JSON has it.
-    below: headings a level lower.
     pictures: where its pictures go; without it they are in the HTML.
     """
     parts = []

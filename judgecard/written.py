@@ -34,14 +34,7 @@ def bullets(lines: Iterable[str]) -> str:
 
 
 def at(numbers: Numbers, path: str) -> Any:
-    """What is at a path of names; None where it leads nowhere.
-
-    path: names joined by dots.
-
-    Example:
-        >>> at({"raters": {"number": 3}}, "raters.number")
-        3
-    """
+    """What is at a path of names; None where it leads nowhere."""
     target: Any = numbers
     for name in path.split("."):
         if not isinstance(target, Mapping):
@@ -88,12 +81,7 @@ def p_value(value: Any) -> str:
 
 
 def cell(numbers: Any) -> str:
-    """A number with its interval, where it has one; a dash where there is no number.
-
-    Example:
-        >>> cell({"value": 0.5, "low": 0.25, "high": 0.75})
-        '0.500 [0.250, 0.750]'
-    """
+    """A number with its interval, where it has one; a dash where there is no number."""
     if not isinstance(numbers, Mapping) or numbers.get("value") is None:
         return DASH
     if numbers.get("low") is None:
@@ -104,11 +92,6 @@ def cell(numbers: Any) -> str:
 def coefficient(numbers: Any) -> str:
     """A coefficient with the interval that says something: where that for other systems
     holds nearly everything, the one for these systems alone.
-
-    Example:
-        >>> coefficient({"value": 0.5, "low": -1, "high": 1, "low_these": 0.25,
-        ...     "high_these": 0.75})
-        '0.500 [0.250, 0.750] for these systems; for others anything'
     """
     of_others = cell(numbers)
     if of_others == DASH or numbers.get("low_these") is None:

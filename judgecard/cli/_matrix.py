@@ -28,7 +28,6 @@ def run(
     """Ask every judge of a plan, write a card each, and set them side by side.
 
     options: of `card`. rated_sets, asking_of: give what is asked about, and a judge.
-
     Raises: ValueError where the plan does not say enough; Exit with 1 where the budget
     is spent, or completions failed.
     """
@@ -59,12 +58,7 @@ def run(
 def _asked(
     judges: Mapping[str, tuple[Asking, Any]], budget: Any, folder: Path, options: Any
 ) -> tuple[dict[str, Any], bool]:
-    """Ask the judges one by one, as far as the budget goes.
-
-    Each card is written as soon as it is made.
-
-    Returns: the cards by name, and whether something failed or was left out.
-    """
+    """Ask the judges one by one, as far as the budget goes."""
     from judgecard import matrix
 
     cards: dict[str, Any] = {}
@@ -117,10 +111,7 @@ def _judges(
 def _say_plan(
     judges: Mapping[str, tuple[Asking, Any]], budget: Any, options: Any
 ) -> None:
-    """Say what all judges would be asked and cost, before anything is asked.
-
-    Raises: InputError where a set lacks what a judge needs.
-    """
+    """Say what all judges would be asked and cost, before anything is asked."""
     from nlgeval_lib.scoring import planning
 
     rows = []

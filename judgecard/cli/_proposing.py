@@ -44,10 +44,7 @@ class Proposing(Reading):
 
 
 def _answered(mapping: Sequence[str]) -> list[str]:
-    """The proposal as a person answers it; as it is where nobody is asked.
-
-    Raises: Exit where the answer is no.
-    """
+    """The proposal as a person answers it; as it is where nobody is asked."""
     plan = list(mapping)
     while True:
         say("columns, by what they hold:")

@@ -171,10 +171,7 @@ def card(options: Judging) -> None:
 
 
 def _write(made: Card, options: Judging) -> None:
-    """Write a card with what made it, and say its verdict.
-
-    Raises: Exit with 1 where answers did not come.
-    """
+    """Write a card with what made it, and say its verdict."""
     from judgecard import config_files
 
     _say_of_sets(made)
@@ -191,11 +188,7 @@ def _write(made: Card, options: Judging) -> None:
 
 
 def _say_of_sets(made: Card) -> None:
-    """Say what is to be known of a card's sets before it is written.
-
-    Raises: Exit where requests failed so that there is nothing to judge: that a server
-    refused says nothing of its judge.
-    """
+    """Say what is to be known of a card's sets before it is written."""
     for name, numbers in made.numbers["sets"].items():
         counts = numbers["coverage"]["statuses"]
         if counts.get("out_of_range"):
@@ -219,10 +212,7 @@ def _say_of_sets(made: Card) -> None:
 
 
 def _check_judge(options: Judging) -> None:
-    """Pass where one judge is named.
-
-    Raises: ValueError saying what may name it.
-    """
+    """Pass where one judge is named."""
     judges = {
         "--prompt": options.prompt,
         "--evaluator": options.evaluator,
@@ -255,10 +245,7 @@ def _write_saved_demo(folder: str) -> None:
 
 
 def _made(options: Judging) -> Card | None:
-    """The card that the options ask for; None for a plan.
-
-    Raises: ValueError where they do not go together.
-    """
+    """The card that the options ask for; None for a plan."""
     import judgecard as cards
 
     if options.demo:
@@ -338,10 +325,7 @@ def _asked(options: Judging) -> Card | None:
 
 
 def _judge_of(options: Judging, data: Sequence[Any]) -> Asking:
-    """The judge of a card, and how much it is to be asked.
-
-    data: from `rated_sets`.
-    """
+    """The judge of a card, and how much it is to be asked."""
     from judgecard.asked import Design
 
     design = Design(
@@ -390,7 +374,6 @@ def asking(options: AskedJudge, data: Sequence[Any], design: Design) -> Asking:
     asked yet.
 
     data: from `rated_sets`. design: how much is to be asked.
-
     Raises: ValueError; EngineError; Unavailable.
     """
     from judgecard import asked
@@ -409,11 +392,7 @@ def asking(options: AskedJudge, data: Sequence[Any], design: Design) -> Asking:
 
 
 def _take_local_judge(options: AskedJudge) -> None:
-    """Take `--judge`, where it is given, as the engine and the model.
-
-    Raises: ValueError where another engine or model is named; InputError for a judge
-    that is not here.
-    """
+    """Take `--judge`, where it is given, as the engine and the model."""
     from nlgeval_lib.scoring.named import local_judge
 
     if not options.judge:
@@ -577,10 +556,7 @@ def gate(
 
 
 def _is_worse(bar: Card, current: Card, allowed: Sequence[str]) -> bool:
-    """Whether a card is worse than the one that set the bar, pair by pair; said.
-
-    Raises: InputError for another judge or other data than `allowed`.
-    """
+    """Whether a card is worse than the one that set the bar, pair by pair; said."""
     import judgecard as cards
     from judgecard import fingerprint
 

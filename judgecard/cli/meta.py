@@ -331,9 +331,7 @@ def _as_text(table: pd.DataFrame, heading: str, format: str) -> str:
 
 
 def _joined(table: pd.DataFrame) -> pd.DataFrame:
-    """A table with the two ends of its intervals in one column; those for the systems at
-    hand come first where those for other systems hold everything.
-    """
+    """A table with the two ends of its intervals in one column."""
     intervals = INTERVALS
     if _hold_everything(table):
         intervals = {"these": INTERVALS["these"], **INTERVALS}

@@ -1,8 +1,5 @@
-"""Figures that cards and notebooks share: bars with intervals, numbers as coloured cells.
-
-Each public function takes a frame and returns a matplotlib figure in the common style;
-nothing is saved here. Numbers in the code are inches, or shares of a line, unless a
-comment says otherwise.
+"""Figures that cards and notebooks share: bars with intervals, numbers as coloured
+cells.
 """
 
 from __future__ import annotations
@@ -43,8 +40,6 @@ def bars_with_intervals(
     value, low, high: columns of numbers; NaN in low or high draws no interval.
     group: a column; bars of one label stand together, each group in its colour. None:
     no groups.
-    title, xlabel: of the axes.
-    width: in inches.
     reference: where a dashed line stands; None for none.
     Returns: the figure.
     Raises: ValueError for a frame without a value.
@@ -76,10 +71,7 @@ def bars_with_intervals(
 
 
 def _finish_bars(ax: Any, names: list[str], reference: float | None) -> None:
-    """The names of the lines, a line at zero, and a dashed one at the reference.
-
-    names: from the lowest line to the highest.
-    """
+    """The names of the lines, a line at zero, and a dashed one at the reference."""
     if reference is not None:
         ax.axvline(reference, color="#222222", lw=0.9, ls=(0, (4, 2)), zorder=4)
     ax.set_yticks(np.arange(len(names)), [short(name) for name in names])
@@ -111,8 +103,6 @@ def heatmap(frame: pd.DataFrame, *, title: str = "", label: str = "") -> Any:
 
     White at 0, blue below, orange above; NaN stays grey and empty.
 
-    frame: numbers.
-    title: of the axes.
     label: what the numbers are, written beside the colour bar.
     Returns: the figure.
     Raises: ValueError for a frame without a finite number.

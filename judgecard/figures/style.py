@@ -1,8 +1,4 @@
-"""The common style and how a figure becomes files.
-
-Whoever draws calls `use` once, or `new`, which calls it. A figure is saved by what
-`render` returns, whose bytes are the same at every run, and shown by `show`.
-"""
+"""The common style and how a figure becomes files."""
 
 from __future__ import annotations
 
@@ -106,10 +102,6 @@ def color(name: str | int) -> str:
     name: a colour of `PALETTE`; a role (ours, printed, equal, differs, missing, human,
     baseline); or a number, the place in the cycle, which begins anew after its end.
     Raises: ValueError for an unknown name.
-
-    Example:
-    >>> color("ours"), color("blue"), color(0)
-    ('#0072B2', '#0072B2', '#0072B2')
     """
     if isinstance(name, int):
         return CYCLE[name % len(CYCLE)]
@@ -128,8 +120,6 @@ def new(
     """A figure in the common style and its axes: `fig, ax = figures.new(figures.COLUMN,
     2.4)`.
 
-    width, height: in inches.
-    rows, columns: of axes.
     options: of `matplotlib.pyplot.subplots`.
     Returns: the figure and what `subplots` gives beside it: one axes, or an array of
     them.
@@ -195,14 +185,7 @@ def render(fig: Any) -> dict[str, bytes]:
 
 
 def _dots_as_picture(fig: Any) -> bool:
-    """Let more than `MANY_DOTS` dots be a picture within the SVG: as shapes they make
-    it slow to open.
-
-    The picture has a screen's resolution; at the PNG's it would be as large as the
-    shapes are.
-
-    Returns: whether there are so many.
-    """
+    """Let more than `MANY_DOTS` dots be a picture within the SVG."""
     import numpy as np
     from matplotlib.collections import PathCollection
 
@@ -226,9 +209,7 @@ def show(fig: Any, png: bytes, name: str, place: str) -> None:
     The figure is closed: left to the notebook, it would be laid out and drawn once more
     at the end of the cell.
 
-    fig: the figure.
     png: its bytes, as `render` gives them.
-    name: its text for who cannot see.
     place: the id of the display, by which another picture can be put there later.
     """
     if not in_notebook():
@@ -245,7 +226,6 @@ def picture(png: bytes, name: str) -> Any:
     is a third of the bytes.
 
     png: its bytes, as `render` gives them.
-    name: its text for who cannot see.
     """
     from IPython.display import Image
     from PIL import Image as images

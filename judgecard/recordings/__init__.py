@@ -97,17 +97,13 @@ def spec(name: str) -> Recording:
 
 
 def _module(name: str) -> ModuleType:
-    """The module that reads a recording.
-
-    It has FILES and READERS, some have PROMPTS, each by the recording's name.
-    """
+    """The module that reads a recording."""
     return importlib.import_module(f"{__name__}.{_TABLE['module'][name]}")
 
 
 def load(name: str, **options: Any) -> pd.DataFrame:
     """A recording as a tidy frame: one row a judge output.
 
-    name: one of NAMES or OPTIONAL.
     options: those of its reader that choose rows, such as `aspects`, `judges` and
     `prompt_forms`, each a list of names; None for all. Without any, files that are not
     here are fetched several at once.
@@ -183,7 +179,6 @@ def attach(frame: pd.DataFrame, scored: pd.DataFrame, name: str) -> pd.DataFrame
     frame: of the data set, as `datasets.load` gives it.
     scored: columns input_id, system_id, aspect and value, at most one row an output and
     aspect: choose judge and prompt form, and reduce the draws, before.
-    name: of the new column.
     Raises: ValueError where `scored` or `frame` has several rows for one output and
     aspect.
     """

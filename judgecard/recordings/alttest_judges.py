@@ -1,8 +1,5 @@
 """The judges that the alternative test's authors recorded on eight labelled sets:
 45,290 labels, values only.
-
-`alttest.judges` reads them: gpt-4o, gpt-4o-mini, gemini_flash, gemini_pro on all eight
-sets, llama-31 and mistral-v03 on all but `lesion`.
 """
 
 from __future__ import annotations

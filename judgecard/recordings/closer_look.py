@@ -1,8 +1,5 @@
 """gpt-3.5-turbo-0613 on Topical-Chat: four aspects, seven prompt forms, twenty samples
 an output, raw.
-
-200,000 texts, values are not kept. Source: Chiang and Lee 2023, A Closer Look into
-Automatic Evaluation Using Large Language Models.
 """
 
 from __future__ import annotations
@@ -39,21 +36,15 @@ def _closer_file(aspect: str, form: str) -> str:
 
 
 def template_file(aspect: str, form: str) -> str:
-    """The registry path of the prompt template; the responses call the form without
-    a scale `llm_eval_no_cot`.
+    """The registry path of the prompt template; the responses call the form without a
+    scale `llm_eval_no_cot`.
     """
     name = form.replace("llm_eval_no_cot", "free_text_no_auto_cot")
     return f"acloserlook/prompts/{ASPECTS[aspect]}_{name}.txt"
 
 
 def _closer_look(aspects=None, prompt_forms=None) -> pd.DataFrame:
-    """One row a sampled text: 20 draws an output, with its `draw` 0 to 19.
-
-    aspects: of ASPECTS, default all. prompt_forms: of PROMPT_FORMS, default all.
-
-    A file has 353 to 360 of the 360 outputs: the publisher dropped what failed. 0 is a
-    legal score of groundedness. The paper's row Rate-explain is the form analyze_rate.
-    """
+    """One row a sampled text: 20 draws an output, with its `draw` 0 to 19."""
     outputs = _closer_prompts(aspects, prompt_forms)
     texts = outputs.rename(columns={"all_responses": "text"}).explode("text")
     # `explode` repeats the row's label: rows of one label are the draws of one output.
@@ -62,11 +53,7 @@ def _closer_look(aspects=None, prompt_forms=None) -> pd.DataFrame:
 
 
 def _closer_prompts(aspects=None, prompt_forms=None) -> pd.DataFrame:
-    """One row an output, aspect and form: its prompt and the list of its texts, under
-    the Topical-Chat frame's ids.
-
-    The files have no ids: an output is found by its source and context.
-    """
+    """One row an output, aspect and form."""
     ids = topical_chat.input_ids(fetch.json_file(topical_chat.FILE))
     frames = []
     for aspect in choose(aspects, tuple(ASPECTS), "aspect"):

@@ -1,8 +1,4 @@
-"""InstructScore's raw outputs on WMT-22 zh-en (28,125) and WebNLG-2020 (2832).
-
-Each stored text repeats the prompt before the judge's own words: it is parted where the
-prompt ends. Source: Xu et al. 2023, InstructScore.
-"""
+"""InstructScore's raw outputs on WMT-22 zh-en (28,125) and WebNLG-2020 (2832)."""
 
 from __future__ import annotations
 
@@ -21,9 +17,7 @@ _WMT_SYSTEMS = (*wmt22_zhen.SYSTEMS, wmt22_zhen.HUMAN_SYSTEM)
 
 
 def _webnlg_file(system: str, ending: str) -> str:
-    """The registry path of a system's outputs (ending .txt) or inputs (ending
-    .json).
-    """
+    """The registry path of a system's outputs (ending .txt) or inputs (ending .json)."""
     name = system.replace("(", "").replace(")", "")
     return f"webnlg2020/test_webnlg_{name}_llama_ref_data{ending}"
 
@@ -34,16 +28,7 @@ def _wmt_file(system: str) -> str:
 
 
 def _instructscore(dataset: str, sent: bool = False) -> pd.DataFrame:
-    """One row an output, one aspect: `mqm` for WMT, its 14 systems and refB, and
-    `overall` for WebNLG.
-
-    dataset: wmt22_zhen or webnlg2020.
-    sent: the prompts in place of the texts.
-
-    `text` is what follows the prompt; it is empty where the prompt filled the judge's
-    window and was cut off (54 of WMT). WebNLG has 177 of the 178 inputs (not 1124),
-    matched by output and ratings.
-    """
+    """One row an output, one aspect."""
     is_wmt = dataset == "wmt22_zhen"
     rows = _wmt_rows() if is_wmt else _webnlg_rows()
     frame = pd.DataFrame(rows, columns=["system_id", "input_id", "stored"])
@@ -80,11 +65,7 @@ def _wmt_rows() -> Iterator[tuple[str, str, str]]:
 
 
 def _webnlg_rows() -> Iterator[tuple[str, str, str]]:
-    """System, input and stored text of each output, system by system.
-
-    The files have their own order and no ids: an output is found by system, text
-    and its five ratings.
-    """
+    """System, input and stored text of each output, system by system."""
     ids: dict[tuple, list[str]] = {}
     for record in fetch.json_file(webnlg2020.PREPARED):
         for candidate in record["candidates"]:

@@ -1,7 +1,5 @@
 """gpt-3.5-turbo-16k's answers to LLM-Rubric's questions: 223 dialogues x 9 questions,
 values only.
-
-`llm_rubric.judge` reads them.
 """
 
 from __future__ import annotations

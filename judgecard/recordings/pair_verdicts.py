@@ -1,9 +1,5 @@
 """The judges of pairs that others recorded: LLMBar's evaluators, in both orders, and
 the two of PandaLM's test set.
-
-A reader gives `recordings.PAIR_KEYS` and `value`, the verdict as its publisher read it:
-1 or 2 for an output of the data set's frame, whatever the order in which the judge saw
-them; 0 a tie; NaN where the publisher could read none.
 """
 
 from __future__ import annotations
@@ -116,9 +112,7 @@ def _results(subset: str, judge: str, form: str) -> Iterator[dict[str, Any]]:
 
 
 def _with_inputs(rows: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows with what names the pair in the data set's frame: `dataset`, `input_id`;
-    and `draw` 0.
-    """
+    """The rows with what names the pair in the data set's frame."""
     inputs = frame.set_index("pair_id")["input_id"]
     rows = rows.assign(dataset=frame.attrs["name"], draw=0)
     return rows.assign(input_id=rows["pair_id"].map(inputs))

@@ -1,8 +1,5 @@
 """GPT-4-0613's three scores and feedbacks on Vicuna Bench and MT Bench, as Prometheus
 publishes them: 2 benches x 320 outputs x 3 draws.
-
-The same scores stand in the data sets' frames as `rater_gpt4_...`. Source: Kim et al.
-2024, Prometheus.
 """
 
 from __future__ import annotations
@@ -18,11 +15,7 @@ BENCHES = ("vicuna_bench", "mt_bench")
 
 
 def _prometheus_gpt4(benches=None) -> pd.DataFrame:
-    """One row an output and draw: the feedback without its verdict (one kept it), and
-    as `value` its score 1-5.
-
-    benches: of BENCHES, default both.
-    """
+    """One row an output and draw."""
     columns = ["dataset", "input_id", "system_id", "aspect", "judge", "prompt_form"]
     frames = []
     # bench by bench, and in it draw by draw

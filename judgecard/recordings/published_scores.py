@@ -1,10 +1,5 @@
 """Scores and answers that other authors published, fetched only when asked for: UniEval
 and the metrics of the BARTScore paper, G-Eval's answers, GPT-4's reviews of FLASK.
-
-The form is known of files beside them (UniEval, BARTScore) and of the programs that
-wrote them (G-Eval, FLASK). A file of another form is refused, never guessed at. No
-reader is written for TIGERScore's LF-QA and Instruct files: whether ratings are in
-them, and under which name, is not known.
 """
 
 from __future__ import annotations
@@ -51,9 +46,7 @@ def field(name: str, record: Mapping[str, Any], key: str) -> Any:
 
 
 def _number(name: str, value: Any) -> float:
-    """A finite number. Raises: ValueError for anything else; true and false are
-    none.
-    """
+    """A finite number."""
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
     if not numeric or not math.isfinite(value):
         raise ValueError(f"{name}: {value!r} is no score")
@@ -66,14 +59,7 @@ def _number(name: str, value: Any) -> float:
 def _placed(
     name: str, records: Iterable[Mapping[str, Any]]
 ) -> list[tuple[Place, Mapping[str, Any]]]:
-    """Each record with the ids of its output, (input, system); every output of SummEval
-    once.
-
-    The records have no ids: an output is found by source and text, compared by their
-    letters and digits. Where several systems wrote the same about one article, they are
-    taken in the order of the data set's file.
-    Raises: ValueError where one is missing or not known.
-    """
+    """Each record with the ids of its output, (input, system)."""
     # (source, output) -> the ids of all outputs that read so
     places: dict[tuple[str, str], list[Place]] = {}
     for input_id, document in safe_pickle.load(fetch.path(summeval.PICKLE)).items():
@@ -116,11 +102,7 @@ def _unieval() -> pd.DataFrame:
 
 
 def _geval() -> pd.DataFrame:
-    """GPT-4's answers to G-Eval's prompts: 20 draws an output and aspect, raw.
-
-    Raises: ValueError where an output has another number of draws.
-    Source: Liu et al. 2023, G-Eval.
-    """
+    """GPT-4's answers to G-Eval's prompts: 20 draws an output and aspect, raw."""
     name = "geval_summeval"
     rows = []
     for aspect, relpath in GEVAL.items():
@@ -137,14 +119,7 @@ def _geval() -> pd.DataFrame:
 
 
 def _metrics(name: str) -> pd.DataFrame:
-    """What metrics say of each output: `judge` is the metric's name in the file.
-
-    name: the data set. One value holds for all aspects, and stands with each. The
-    pickle is the data set's own with more names beside the ratings; texts and ratings
-    of both must be the same.
-    Raises: ValueError where they differ, or no metric is there.
-    Source: Yuan et al. 2021, BARTScore.
-    """
+    """What metrics say of each output: `judge` is the metric's name in the file."""
     label = f"bartscore_{name}"
     rows = []
     for ids, rated, output in _rated_outputs(name, label):
@@ -174,12 +149,7 @@ def _metrics(name: str) -> pd.DataFrame:
 
 
 def _rated_outputs(name: str, label: str) -> list[tuple[tuple, Any, Any]]:
-    """Every output of a pickle: its ids, what the data set has of it, and what the
-    pickle has.
-
-    ids: (input, system, place in the file); of SummEval the place is 0.
-    Raises: ValueError where the inputs are not those of the data set, in its order.
-    """
+    """Every output of a pickle."""
     content = safe_pickle.load(fetch.path(PICKLES[name]), numbers=True)
     rated = safe_pickle.load(fetch.path(_RATED[name]))
     frame.expect(label, "inputs in the order of the data set", [*content], [*rated])
@@ -199,12 +169,7 @@ def _rated_outputs(name: str, label: str) -> list[tuple[tuple, Any, Any]]:
 
 
 def _reviews() -> pd.DataFrame:
-    """GPT-4's reviews of ChatGPT's answers: a row a question and skill.
-
-    `text` is the review's whole text, `value` the score that its authors read from it
-    (NaN for "N/A").
-    Source: Ye et al. 2023, FLASK.
-    """
+    """GPT-4's reviews of ChatGPT's answers: a row a question and skill."""
     name = "flask_reviews"
     rows = []
     for record in fetch.json_lines(REVIEWS):

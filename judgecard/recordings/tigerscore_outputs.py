@@ -1,9 +1,5 @@
 """What TIGERScore's authors left in two notebooks: 502 raw outputs of the 7B model, and
 the counts and lengths of Figure 4.
-
-The outputs are for parsers; there are no human scores. `load` reads them;
-`training_counts` and `share_within_context` read what the other notebook says of the
-training data.
 """
 
 from __future__ import annotations
