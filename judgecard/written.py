@@ -57,6 +57,11 @@ def text(value: Any) -> str:
     return str(value)
 
 
+def count(value: Any) -> str:
+    """A number of things; 0 for None."""
+    return str(value or 0)
+
+
 def number(value: Any) -> str:
     """A number with three digits after the point; a dash for anything else."""
     if isinstance(value, int | float):
@@ -98,20 +103,26 @@ def coefficient(numbers: Any) -> str:
         return of_others
     if numbers.get("low") is None or numbers["high"] - numbers["low"] < EVERYTHING:
         return of_others
-    these = interval_of(numbers, "these")
-    return f"{number(numbers['value'])} {these} for these systems; for others anything"
+    value = number(numbers["value"])
+    return f"{value} {these(numbers)} for these systems; for others anything"
 
 
-def interval_of(numbers: Numbers, question: str) -> str:
-    """The interval that answers a question, a dash where there is none.
+def these(numbers: Any) -> str:
+    """The interval for these systems alone, a dash where there is none."""
+    return _interval_of(numbers, "these")
 
-    question: "these": for these systems alone; "families": for other families.
-    """
+
+def families(numbers: Any) -> str:
+    """The interval for other families of systems, a dash where there is none."""
+    return _interval_of(numbers, "families")
+
+
+def _interval_of(numbers: Numbers, question: str) -> str:
+    """The interval that answers a question, "these" or "families"."""
     low = numbers.get(f"low_{question}")
-    high = numbers.get(f"high_{question}")
     if low is None:
         return DASH
-    return f"[{low:.3f}, {high:.3f}]"
+    return f"[{low:.3f}, {numbers[f'high_{question}']:.3f}]"
 
 
 def ranks(row: Numbers) -> str:
