@@ -122,8 +122,7 @@ def kinds(card: Numbers) -> list[str]:
     """
     of_aspects = []
     for name, numbers in card["sets"].items():
-        listed = card["verdict"]["findings"]
-        of_set = [finding for finding in listed if finding["set"] == name]
+        of_set = verdict.of_set(card, name)
         for aspect in numbers.get("aspects", [""]):
             of_aspects.append(kind(of_set, aspect))
     return of_aspects
@@ -153,8 +152,7 @@ def steps(card: Numbers) -> list[str]:
     """
     sentences = []
     for name, numbers in card["sets"].items():
-        listed = card["verdict"]["findings"]
-        of_set = [finding for finding in listed if finding["set"] == name]
+        of_set = verdict.of_set(card, name)
         for sentence in _steps(name, numbers, of_set):
             sentences.append(_of_set(card, name, sentence))
     return sentences

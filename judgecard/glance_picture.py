@@ -1,18 +1,19 @@
-"""The picture of a card's first screen, as SVG that is drawn of its numbers alone."""
+"""The picture of a card's first screen, as SVG that is drawn of its numbers alone: a
+line an aspect (or set of pairs) with the value and its interval, what output length or
+the longer option reaches, and what one rater does.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from judgecard import glance, verdict
+from judgecard import glance, verdict, web
 from judgecard.written import Numbers, at, cell
-from nlgeval_lib import files, tables
+from nlgeval_lib import files
 
-_WIDTH = 700
-_LEFT = 190  # of the axis
+_LEFT = 190  # of the axis, in pixels
 _RIGHT = 560  # of the axis; the number stands beyond it
 _LINE = 26
 _LONGEST = 26  # characters of a name
@@ -25,128 +26,85 @@ _COLOURS = {
 _WORDS = {verdict.UNPROVEN: "not proved", verdict.FAILS: "not for this"}
 
 
-@dataclass(frozen=True)
-class _Line:
-    """One line of the picture.
-
-    kind: what the verdict says: "praises", "unproven", "fails", or "" for nothing.
-    plain, rater: what needs no judge, and one rater; None where it is not known.
-    """
-
-    name: str
-    cell: Numbers
-    kind: str
-    plain: float | None = None
-    rater: float | None = None
-
-
 def draw(card: Numbers) -> str:
     """The picture as an SVG element, also a file's whole content; "" where no number
     has a value.
 
-    card: what `card.json` holds. All texts of it are escaped.
+    card: what `card.json` holds.
     """
-    lines = [line for line in _lines(card) if line.cell.get("value") is not None]
+    lines = [line for line in _lines(card) if line["cell"].get("value") is not None]
     if not lines:
         return ""
     ends = [0.0, 1.0]
     for line in lines:
-        for number in (line.cell["value"], line.cell.get("low"), line.plain):
+        for number in (line["cell"]["value"], line["cell"].get("low"), line["plain"]):
             if number is not None:
                 ends.append(float(number))
     start = math.floor(min(ends) * 10) / 10
-    height = _LINE * len(lines) + 62
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
-        f'width="{_WIDTH}" height="{height}" role="img" font-family="sans-serif" '
-        'font-size="13">',
-        f"<title>{_text(_in_words(lines))}</title>",
-        f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
-    ]
+    texts = [f"{line['name']} {cell(line['cell'])}" for line in lines]
+    words = f"Agreement with people: {'; '.join(texts)}"
+    ticks = [(f"{tick:g}", _x(tick, start)) for tick in sorted({start, 0.0, 0.5, 1.0})]
     bottom = _LINE * len(lines) + 8
-    for tick in sorted({start, 0.0, 0.5, 1.0}):
-        x = _x(tick, start)
-        parts.append(
-            f'<path d="M{x:.1f} 4V{bottom}" stroke="#c8c8c8"/>'
-            f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle" '
-            f'fill="#444444">{tick:g}</text>'
-        )
-    for number, line in enumerate(lines):
-        parts += _drawn(line, _LINE * number + 18, start)
-    parts.append(
-        f'<text x="8" y="{height - 8}" fill="#444444">● with 95 % interval: this judge '
-        "and people. ▏ without a judge: output length, the longer option. "
-        "◇ one rater.</text></svg>"
+    return web.render(
+        "glance.html",
+        words=files.printable(words),
+        ticks=ticks,
+        lines=[_placed(line, start) for line in lines],
+        bottom=bottom,
+        height=bottom + 54,
     )
-    return "".join(parts)
 
 
-def _lines(card: Numbers) -> Iterator[_Line]:
+def _lines(card: Numbers) -> Iterator[dict[str, Any]]:
     """A line an aspect of each set, and one for each set of pairs."""
-    findings = card["verdict"]["findings"]
     several = len(card["sets"]) > 1
     for name, numbers in card["sets"].items():
-        of_set = [finding for finding in findings if finding["set"] == name]
+        of_set = verdict.of_set(card, name)
         if numbers["kind"] == "pairs":
-            plain = at(numbers, "longer.value")
-            kind = glance.kind(of_set, "")
-            yield _Line(name, numbers["accuracy"], kind, plain)
+            yield {
+                "name": name,
+                "cell": numbers["accuracy"],
+                "kind": glance.kind(of_set, ""),
+                "plain": at(numbers, "longer.value"),
+                "rater": None,
+            }
             continue
         for aspect, measured in numbers["aspects"].items():
-            yield _Line(
-                name=f"{name}, {aspect}" if several else aspect,
-                cell=at(measured, "dataset.kendall") or {},
-                kind=glance.kind(of_set, aspect),
-                plain=at(measured, "length.rating.value"),
-                rater=at(measured, "raters.dataset.rater.value"),
-            )
+            yield {
+                "name": f"{name}, {aspect}" if several else aspect,
+                "cell": at(measured, "dataset.kendall") or {},
+                "kind": glance.kind(of_set, aspect),
+                "plain": at(measured, "length.rating.value"),
+                "rater": at(measured, "raters.dataset.rater.value"),
+            }
 
 
-def _x(number: float, start: float) -> float:
-    """Where a number stands, from the left edge."""
-    share = (number - start) / (1.0 - start)
-    return _LEFT + min(max(share, 0.0), 1.0) * (_RIGHT - _LEFT)
-
-
-def _drawn(line: _Line, y: int, start: float) -> Iterator[str]:
-    """The elements of one line at a height."""
-    colour = _COLOURS.get(line.kind, "#555555")
-    name = line.name
+def _placed(line: dict[str, Any], start: float) -> dict[str, Any]:
+    """A line with its places from the left edge, its colours and its words."""
+    name = files.printable(line["name"])
     if len(name) > _LONGEST:
         name = f"{name[: _LONGEST - 1]}…"
-    yield f'<text x="{_LEFT - 12}" y="{y + 4}" text-anchor="end">{_text(name)}</text>'
-    low = line.cell.get("low")
-    high = line.cell.get("high")
-    if low is not None and high is not None:
-        yield (
-            f'<path d="M{_x(low, start):.1f} {y}H{_x(high, start):.1f}" '
-            f'stroke="{colour}" stroke-width="3"/>'
-        )
-    x = _x(line.cell["value"], start)
+    numbers = line["cell"]
+    has_interval = numbers.get("low") is not None and numbers.get("high") is not None
+    colour = _COLOURS.get(line["kind"], "#555555")
     # hollow where it is not praised: the picture can be read without its colours
-    fill = colour if line.kind == glance.PRAISES else "#ffffff"
-    yield (
-        f'<circle cx="{x:.1f}" cy="{y}" r="5" fill="{fill}" stroke="{colour}" '
-        'stroke-width="2"/>'
-    )
-    if line.plain is not None:
-        x = _x(line.plain, start)
-        yield f'<path d="M{x:.1f} {y - 8}v16" stroke="#333333" stroke-width="2"/>'
-    if line.rater is not None:
-        x = _x(line.rater, start)
-        yield (
-            f'<path d="M{x:.1f} {y - 5}l5 5l-5 5l-5 -5z" fill="none" stroke="#333333"/>'
-        )
-    words = _WORDS.get(line.kind, f"{line.cell['value']:.2f}")
-    yield f'<text x="{_RIGHT + 12}" y="{y + 4}" fill="{colour}">{words}</text>'
+    fill = colour if line["kind"] == glance.PRAISES else "#ffffff"
+    return {
+        "name": name,
+        "colour": colour,
+        "fill": fill,
+        "value": _x(numbers["value"], start),
+        "low": _x(numbers["low"], start) if has_interval else "",
+        "high": _x(numbers["high"], start) if has_interval else "",
+        "plain": _x(line["plain"], start),
+        "rater": _x(line["rater"], start),
+        "words": _WORDS.get(line["kind"], f"{numbers['value']:.2f}"),
+    }
 
 
-def _in_words(lines: list[_Line]) -> str:
-    """What the picture shows, for those who do not see it."""
-    texts = [f"{line.name} {cell(line.cell)}" for line in lines]
-    return f"Agreement with people: {'; '.join(texts)}"
-
-
-def _text(value: Any) -> str:
-    """A text as XML has it: escaped, without what no XML can hold."""
-    return tables.esc(files.printable(str(value)))
+def _x(number: float | None, start: float) -> str:
+    """Where a number stands, from the left edge; "" for none."""
+    if number is None:
+        return ""
+    share = (number - start) / (1.0 - start)
+    return f"{_LEFT + min(max(share, 0.0), 1.0) * (_RIGHT - _LEFT):.1f}"

@@ -119,6 +119,11 @@ def _clauses(numbers: Numbers, of_set: list[Finding]) -> list[str]:
     return clauses
 
 
+def of_set(card: Numbers, name: str) -> list[Finding]:
+    """The rules that hold for a set and its aspects, as a card has them."""
+    return [row for row in card["verdict"]["findings"] if row["set"] == name]
+
+
 def of_the_set(of_set: list[Finding], kind: str) -> list[Finding]:
     """The rules of a kind that hold for the whole set."""
     return [
