@@ -1,18 +1,25 @@
 """What somebody's file of rows supports: which command, which statistic, what is
-missing for more, and how many labels would tell what.
+missing for more, how many labels would tell what, and the next command as it is typed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from judgecard import file_contents, rated_columns, rated_rows, verdict
+from judgecard import (
+    file_contents,
+    labelled_files,
+    rated_columns,
+    rated_files,
+    rated_rows,
+    verdict,
+)
 from judgecard.file_contents import Content, Proposal
 from nlgeval_lib.names import counted_noun
 from nlgeval_lib.scoring.cells import InputError
@@ -24,50 +31,17 @@ from nlgeval_lib.statistics.intervals import LEAST_SYSTEMS
 _REACH = 1.959964 + 0.841621
 _LEAST = 3  # rated rows below which no command measures anything
 _MOST_LABELS = 7  # values of a rating up to which labels are worth a table
-_SHOWN = 14  # columns that a screen has room for
 _PLANS = (50, 100, 200)  # numbers of labels that are spoken of
 _TENTH = 10  # how narrow a mean's interval is to be: that part of the scale
 # a server has to be named by a person; until then the command says what it would ask
-SERVER = (
-    "--engine",
-    "openai",
-    "--base-url",
-    "http://127.0.0.1:8000/v1",
-    "-m",
-    "NAME",
-    "--dry-run",
-)
+_SERVER = "--engine openai --base-url http://127.0.0.1:8000/v1 -m NAME --dry-run"
 # what a prompt shows before the output, and under which title
 _PROMPT_TITLES = {
     "instruction": "Question",
     "source": "Source",
     "reference": "Good answer",
 }
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a file supports.
-
-    rows: how many. columns: `column, holds, taken for`, a row a column.
-    facts: what the file has: inputs, systems, raters, scale, suspects.
-    can: statistic -> with which command, and on what.
-    lacks: what is missing -> for what.
-    tells: how many labels would tell what.
-    command: the next one, word by word, without the options that say how it is read;
-    none where a person must mend the file first.
-    mapping, values: those options, as far as nobody said them.
-    """
-
-    rows: int
-    columns: pd.DataFrame
-    facts: list[str] = field(default_factory=list)
-    can: dict[str, str] = field(default_factory=dict)
-    lacks: dict[str, str] = field(default_factory=dict)
-    tells: list[str] = field(default_factory=list)
-    command: list[str] = field(default_factory=list)
-    mapping: list[str] = field(default_factory=list)
-    values: list[str] = field(default_factory=list)
+Reader = Callable[[Sequence[str], Sequence[str]], Parts]
 
 
 @dataclass(frozen=True)
@@ -84,7 +58,27 @@ class Asked:
     said: rated_rows.Said
 
 
-Reader = Callable[[Sequence[str], Sequence[str]], Parts]
+@dataclass
+class Report:
+    """What a file supports.
+
+    rows: how many. columns: `column, holds, taken for`, a row a column.
+    facts: what the file has: inputs, systems, raters, scale, suspects.
+    can: statistic -> with which command, and on what. lacks: what is missing -> for
+    what. tells: how many labels would tell what.
+    command: the next one, word by word; none where a person must mend the file first.
+    mapping, values: options that say how it is read, as far as nobody said them.
+    """
+
+    rows: int
+    columns: pd.DataFrame
+    facts: list[str] = field(default_factory=list)
+    can: dict[str, str] = field(default_factory=dict)
+    lacks: dict[str, str] = field(default_factory=dict)
+    tells: list[str] = field(default_factory=list)
+    command: list[str] = field(default_factory=list)
+    mapping: list[str] = field(default_factory=list)
+    values: list[str] = field(default_factory=list)
 
 
 def report(read: Reader, request: Asked) -> Report:
@@ -105,97 +99,68 @@ def report(read: Reader, request: Asked) -> Report:
     columns_used = [*proposal.scores, *rows.plan.sources.get(RATING, ())]
     values = file_contents.values_said(proposal, contents, columns_used)
     chosen = read(mapping, values)
-    so_far = Report(
-        rows=len(rows),
-        columns=_table(chosen, contents, proposal),
-        mapping=mapping,
-        values=values,
-    )
-    return _measured(so_far, chosen, proposal, request)
+    table = _table(contents, _uses(chosen, proposal))
+    made = Report(len(rows), table, mapping=mapping, values=values)
+    _measure(made, chosen, proposal, request)
+    return made
 
 
 def _as_asked(proposal: Proposal, request: Asked, rows: Parts) -> Proposal:
     """The proposal, with what the user said before it."""
-    user_columns = {*request.scores, request.human} - {""}
-    for name in user_columns:
+    taken = {*request.scores, request.human} - {""}
+    for name in taken:
         if "*" not in name and name not in rows.columns:
             raise InputError(rows.lacks(name))
-    scores = list(request.scores)
-    if not scores:
-        scores = _without(proposal.scores, user_columns)
-    raters: list[str] = []
-    criteria: list[str] = []
-    if not request.human:
-        raters = _without(proposal.raters, user_columns)
-        criteria = _without(proposal.criteria, user_columns)
+    scores = [name for name in proposal.scores if name not in taken]
+    raters = [name for name in proposal.raters if name not in taken]
+    criteria = [name for name in proposal.criteria if name not in taken]
+    if request.human:
+        raters = criteria = []
     mapping = {}
     for ours, name in proposal.mapping.items():
-        if name not in user_columns:
+        if name not in taken:
             mapping[ours] = name
     return replace(
         proposal,
-        scores=scores,
+        mapping=mapping,
+        scores=request.scores or scores,
         raters=raters,
         criteria=criteria,
-        mapping=mapping,
     )
 
 
-def _without(names: Sequence[str], excluded: Collection[str]) -> list[str]:
-    """The names that are not among the excluded ones."""
-    return [name for name in names if name not in excluded]
-
-
-def _table(
-    rows: Parts, contents: Sequence[Content], proposal: Proposal
-) -> pd.DataFrame:
-    """What each column holds and what it is taken for; proposals end in "?"."""
+def _uses(rows: Parts, proposal: Proposal) -> dict[str, str]:
+    """Column -> what it is taken for; proposals end in "?"."""
     uses = {}
     for ours, names in rows.plan.sources.items():
         is_said = rows.plan.why.get(ours) == "said"
         for name in names:
             is_renamed = ours not in (name, OTHER + name)
             is_usual = ours == name and not is_said and file_contents.known(ours)
-            uses[name] = ""
-            if is_renamed or is_usual:
-                uses[name] = ours
-    for score in proposal.scores:
-        uses[score] = f"a judge's score{_mark(score, proposal)}"
-    for name in (*proposal.mapping.values(), *proposal.raters, *proposal.criteria):
-        uses[name] = f"{uses[name]}{_mark(name, proposal)}"
+            uses[name] = ours if is_renamed or is_usual else ""
+    uses |= dict.fromkeys(proposal.scores, "a judge's score")
+    people = (*proposal.mapping.values(), *proposal.raters, *proposal.criteria)
+    for name in (*proposal.scores, *people):
+        if name in proposal.why:
+            uses[name] += "?"
     for name, reason in rows.plan.left_out.items():
         uses[name] = f"nothing: {reason[:60]}"
-    table = _table_of_uses(contents, uses)
-    # of many columns those that are taken come first
+    return uses
+
+
+def _table(contents: Sequence[Content], uses: Mapping[str, str]) -> pd.DataFrame:
+    """`column, holds, taken for`, those that are taken for something first."""
+    columns = [(one.name, one.words, uses.get(one.name, "")) for one in contents]
+    table = pd.DataFrame(columns, columns=["column", "holds", "taken for"])
     order = table["taken for"].eq("").argsort(kind="stable")
     return table.iloc[order].reset_index(drop=True)
-
-
-def _mark(name: str, proposal: Proposal) -> str:
-    """The question mark of a column that is only proposed."""
-    if name in proposal.why:
-        return "?"
-    return ""
-
-
-def _table_of_uses(
-    contents: Sequence[Content], uses: Mapping[str, str]
-) -> pd.DataFrame:
-    """`column, holds, taken for`, in the order of the file."""
-    rows = []
-    for column in contents:
-        use = uses.get(column.name, "")
-        rows.append((column.name, column.words, use))
-    return pd.DataFrame(rows, columns=["column", "holds", "taken for"])
 
 
 # -- what can be done with rows that are rated or scored
 
 
-def _measured(
-    so_far: Report, rows: Parts, proposal: Proposal, request: Asked
-) -> Report:
-    """The report of rows of outputs: facts, what can be done, and the next command."""
+def _measure(made: Report, rows: Parts, proposal: Proposal, request: Asked) -> None:
+    """Say of rows of outputs the facts, what can be done, and the next command."""
     scores = [rows.ours(name) for name in proposal.scores]
     humans = [RATING]
     if RATING not in rows.theirs:
@@ -203,40 +168,27 @@ def _measured(
     try:
         data, notes = rated_rows.prepared(rows.whole(), scores, humans, request.said)
     except InputError as error:
-        lacks = {str(error): "every statistic"}
-        return replace(so_far, lacks=lacks, command=trouble(error, request.path))
-    ratings = _ratings(data, humans)
+        made.lacks[str(error)] = "every statistic"
+        made.command = trouble(error, request.path)
+        return
+    ratings = np.full(len(data), np.nan)
+    present = {name: data.numbers(name) for name in humans if name in data.frame}
+    if present:
+        ratings = pd.DataFrame(present).mean(axis=1).to_numpy()
     counts = _Counts.of(data, ratings, scores)
-    so_far.facts.extend(_facts(data, ratings, counts, notes))
-    so_far.facts.extend(_guesses(so_far, proposal))
-    _say_what_can_be_done(so_far, counts, bool(scores), "output" in data.frame)
+    made.facts += _facts(data, ratings, counts)
+    made.facts += notes
+    if proposal.why:
+        made.facts.append(
+            f"a proposal, by what the cells hold (?): {', '.join(proposal.why)}; the "
+            "command below says it, change what is wrong"
+        )
+    _say_what_can_be_done(made, counts, bool(scores), "output" in data.frame)
     if proposal.criteria[1:]:
         further = ", ".join(proposal.criteria[1:])
-        so_far.lacks[f"{further}: further criteria"] = "one call each, by --human"
-    so_far.tells.extend(_tells(data, ratings, scores, counts))
-    command = _next(rows, proposal, request, counts, ratings)
-    return replace(so_far, command=command)
-
-
-def _guesses(so_far: Report, proposal: Proposal) -> Iterator[str]:
-    """Which proposals a person should look at twice, in one line."""
-    if proposal.why:
-        guessed = ", ".join(proposal.why)
-        yield (
-            f"a proposal, by what the cells hold (?): {guessed}; the command "
-            "below says it, change what is wrong"
-        )
-
-
-def _ratings(data: Rows, humans: Sequence[str]) -> np.ndarray:
-    """The mean rating of each row, NaN where there is none."""
-    columns = {}
-    for name in humans:
-        if name in data.frame:
-            columns[name] = data.numbers(name)
-    if not columns:
-        return np.full(len(data), np.nan)
-    return pd.DataFrame(columns).mean(axis=1).to_numpy()
+        made.lacks[f"{further}: further criteria"] = "one call each, by --human"
+    made.tells += _tells(data, ratings, scores, counts)
+    made.command = _next(rows, proposal, request, counts, ratings)
 
 
 @dataclass(frozen=True)
@@ -263,55 +215,42 @@ class _Counts:
             both = rated & ~np.isnan(data.numbers(scores[0]))
         columns = [str(name) for name in data.frame]
         kinds = rated_columns.rater_kinds(columns, "rater_")
-        raters = set().union(*kinds.values()) - {RATER}
-        labels = np.unique(ratings[rated])
+        nobody = pd.Series(dtype=object)
         return cls(
             rows=len(data.frame),
             rated=int(rated.sum()),
             both=int(both.sum()),
-            inputs=_number_of(data.frame, "input_id"),
-            systems=_number_of(data.frame, "system_id"),
-            raters=len(raters),
-            labels=len(labels),
+            inputs=data.frame.get("input_id", nobody).nunique(),
+            systems=data.frame.get("system_id", nobody).nunique(),
+            raters=len(set().union(*kinds.values()) - {RATER}),
+            labels=len(np.unique(ratings[rated])),
         )
 
 
-def _number_of(frame: pd.DataFrame, key: str) -> int:
-    """How many names a column has; 0 where there is no such column."""
-    if key not in frame:
-        return 0
-    return int(frame[key].nunique())
-
-
-def _facts(
-    data: Rows, ratings: np.ndarray, counts: _Counts, notes: Sequence[str]
-) -> Iterator[str]:
+def _facts(data: Rows, ratings: np.ndarray, counts: _Counts) -> Iterator[str]:
     """What the rows have, a line each."""
-    inputs = f"{counts.inputs or 'unnamed'} inputs"
-    systems = f"{counts.systems or 'unnamed'} systems"
     raters = counted_noun(counts.raters, "single rater", "single raters")
     aspects = ""
     if "aspect" in data.frame:
         aspects = f", {data.frame['aspect'].nunique()} aspects"
-    yield f"{counts.rows:,} outputs: {inputs}, {systems}, {raters}{aspects}"
+    yield (
+        f"{counts.rows:,} outputs: {counts.inputs or 'unnamed'} inputs, "
+        f"{counts.systems or 'unnamed'} systems, {raters}{aspects}"
+    )
     if counts.rated:
-        low = np.nanmin(ratings)
-        high = np.nanmax(ratings)
-        mean = np.nanmean(ratings)
         yield (
-            f"{counts.rated:,} of them rated, from {low:g} to {high:g}, mean "
-            f"{mean:.3g} (--human-scale says another scale)"
+            f"{counts.rated:,} of them rated, from {np.nanmin(ratings):g} to "
+            f"{np.nanmax(ratings):g}, mean {np.nanmean(ratings):.3g} "
+            "(--human-scale says another scale)"
         )
-    yield from notes
 
 
 def _say_what_can_be_done(
-    so_far: Report, counts: _Counts, has_score: bool, has_output: bool
+    made: Report, counts: _Counts, has_score: bool, has_output: bool
 ) -> None:
     """Which command gives which statistic, and what is missing for the others."""
-    can = so_far.can
-    lacks = so_far.lacks
-    has_enough = counts.both >= _LEAST
+    can = made.can
+    lacks = made.lacks
     if not counts.rated:
         lacks["ratings"] = "meta, card, estimate (nlgeval label makes a blind sheet)"
     if not has_score:
@@ -320,7 +259,7 @@ def _say_what_can_be_done(
         lacks["outputs"] = "card of a judge that is asked (--map output=COLUMN)"
     elif counts.rated >= _LEAST:
         can["card"] = "of a judge that you ask about these outputs"
-    if has_score and has_enough:
+    if has_score and counts.both >= _LEAST:
         can["meta"] = ", ".join(_levels(counts, lacks))
         can["card --scores"] = f"of the scores, on {counts.both:,} rated rows"
         if counts.labels <= _MOST_LABELS:
@@ -367,9 +306,15 @@ def least_told(n: int) -> float:
 def _tells(
     data: Rows, ratings: np.ndarray, scores: Sequence[str], counts: _Counts
 ) -> Iterator[str]:
-    """How many labels would tell what, a line each."""
+    """How many labels would tell what, a line each; only two scores are looked at."""
     if counts.both < _LEAST or not scores:
-        yield _tells_any_judge(counts)
+        numbers = [counts.rated] if counts.rated >= _LEAST else []
+        numbers += [number for number in _PLANS if number > counts.rated]
+        words = [f"{n} a tau of {least_told(n):.2f}" for n in numbers[:3]]
+        yield (
+            f"rated rows tell a judge from chance: {', '.join(words)} "
+            "(four times in five, rows independent)"
+        )
         return
     rated = replace(data, frame=data.frame.assign(**{RATING: ratings}))
     for score in scores[:2]:
@@ -377,88 +322,52 @@ def _tells(
     yield from _tells_means(rated, scores[0], ratings)
 
 
-def _tells_any_judge(counts: _Counts) -> str:
-    """Which tau of a judge some numbers of rated rows would tell from chance."""
-    numbers = []
-    if counts.rated >= _LEAST:
-        numbers.append(counts.rated)
-    for number in _PLANS:
-        if number > counts.rated:
-            numbers.append(number)
-    sentences = []
-    for number in numbers[:3]:
-        sentences.append(f"{number} a tau of {least_told(number):.2f}")
-    return (
-        f"rated rows tell a judge from chance: {', '.join(sentences)} "
-        "(four times in five, rows independent)"
-    )
-
-
 def _tells_from_chance(data: Rows, score: str) -> Iterator[str]:
     """Whether a score differs from chance, and about how many rows would tell."""
-    from judgecard import rated_files
-
     settings = rated_files.Settings(
-        coefs=("kendall-b",),
-        compare=False,
-        baselines=False,
+        coefs=("kendall-b",), compare=False, baselines=False
     )
     table = rated_files.correlate(data, [score], settings).correlations
     for row in table.head(3).to_dict("records"):
         name = score.removeprefix(OTHER)
         if row.get("group"):
             name = f"{row['group']}, {name}"
-        low = row["ci_low"]
-        high = row["ci_high"]
+        value, low, high = row["value"], row["ci_low"], row["ci_high"]
         if np.isnan(low):
             yield f"{name}: no interval ({row.get('reason', '')})"
             continue
-        words = f"{name}: tau-b {row['value']:.2f} [{low:.2f}, {high:.2f}]"
+        words = f"{name}: tau-b {value:.2f} [{low:.2f}, {high:.2f}]"
         if low > 0 or high < 0:
             yield f"{words}, told from chance by these {row['n']:,} rows"
             continue
-        needed = _rows_needed(row)
-        if row["value"] and "system_id" in data.frame:
-            needed = f"{needed}, with as many times more systems and inputs"
+        needed = "no order at all"
+        if value:
+            # the end of the interval on the side of chance, seen from the value
+            end = low if value > 0 else -high
+            times = verdict.times_as_many(abs(value), end, 0)
+            needed = f"about {math.ceil(row['n'] * times):,} rated rows would tell"
+            if "system_id" in data.frame:
+                needed += ", with as many times more systems and inputs"
         yield f"{words}, not told from chance by {row['n']:,} rows; {needed}"
 
 
-def _rows_needed(row: Mapping[str, Any]) -> str:
-    """About how many rated rows would tell a score from chance."""
-    value = row["value"]
-    if not value:
-        return "no order at all"
-    # the end of the interval on the side of chance, seen from the value
-    end = -row["ci_high"]
-    if value > 0:
-        end = row["ci_low"]
-    times = verdict.times_as_many(abs(value), end, 0)
-    needed = math.ceil(row["n"] * times)
-    return f"about {needed:,} rated rows would tell"
-
-
 def _tells_means(data: Rows, score: str, ratings: np.ndarray) -> Iterator[str]:
-    """How many labels a system's mean needs."""
-    from judgecard import labelled_files
-
+    """How many labels a system's mean needs, within a tenth of what ratings span."""
     width = (np.nanmax(ratings) - np.nanmin(ratings)) / _TENTH
     if not width > 0:
         return
-    for group in labelled_files.labelled(data, score, [RATING], topic=""):
-        try:
-            plan = group.estimates().labels_needed(width)
-        except ValueError as error:
-            yield f"means: {error}"
-            return
-        labels = plan.reason or f"{plan.labels:,.0f} rated inputs"
-        title = ""
-        if group.label:
-            title = f"{group.label}, "
-        yield (
-            f"{title}a system's mean within {width / 2:.2g} either way: {labels} "
-            f"({plan.alone:,.0f} without the judge)"
-        )
+    group = next(labelled_files.labelled(data, score, [RATING], topic=""))
+    try:
+        plan = group.estimates().labels_needed(width)
+    except ValueError as error:
+        yield f"means: {error}"
         return
+    labels = plan.reason or f"{plan.labels:,.0f} rated inputs"
+    title = f"{group.label}, " if group.label else ""
+    yield (
+        f"{title}a system's mean within {width / 2:.2g} either way: {labels} "
+        f"({plan.alone:,.0f} without the judge)"
+    )
 
 
 # -- the next command
@@ -480,21 +389,15 @@ def _next(
             words += ["--level", "dataset", "--level", "system"]
         return words
     if counts.rated >= _LEAST and "output" in rows.theirs:
-        scale = request.said.human_scale
-        return _next_card(
-            rows, request.path, scale or (np.nanmin(ratings), np.nanmax(ratings))
-        )
+        reached = np.nanmin(ratings), np.nanmax(ratings)
+        return _next_card(rows, request.path, request.said.human_scale or reached)
     if "--from mqm" in " ".join(rows.remarks):
         return ["nlgeval", "doctor", request.path, "--from", "mqm"]
-    if "output" not in rows.theirs:
+    if "output" not in rows.theirs or counts.rated:
         return []
-    if not counts.rated:
-        number = min(_PLANS[1], counts.rows)
-        words = ["nlgeval", "label", request.path]
-        words += ["-o", "labels.csv"]
-        words += ["--n", str(number)]
-        return words
-    return []
+    number = min(_PLANS[1], counts.rows)
+    words = ["nlgeval", "label", request.path, "-o", "labels.csv"]
+    return [*words, "--n", str(number)]
 
 
 def _next_card(rows: Parts, path: str, scale: tuple[float, float]) -> list[str]:
@@ -504,92 +407,63 @@ def _next_card(rows: Parts, path: str, scale: tuple[float, float]) -> list[str]:
         return []
     low = f"{lowest:g}"
     high = f"{highest:g}"
-    words = ["nlgeval", "card", "-e", "prompted"]
-    words += ["-s", f"prompt={_prompt(rows, low, high)}"]
-    if (low, high) != ("1", "5"):
-        words += ["-s", f"low={low}", "-s", f"high={high}"]
-    words += ["-i", path]
-    words += SERVER
-    return words
-
-
-def _prompt(rows: Parts, low: str, high: str) -> str:
-    """A plain prompt with what the rows have."""
-    of_aspect = ""
-    if "aspect" in rows.theirs:
-        of_aspect = " by its {aspect}"
+    of_aspect = " by its {aspect}" if "aspect" in rows.theirs else ""
     parts = [f"Rate the answer{of_aspect} from {low} to {high}."]
     for ours, title in _PROMPT_TITLES.items():
         if ours in rows.theirs:
             parts.append(f"{title}: {{{ours}}}")
     parts += ["Answer: {output}", "Rating:"]
-    return "  ".join(parts)
-
-
-# -- pairs
+    words = ["nlgeval", "card", "-e", "prompted", "-s", f"prompt={'  '.join(parts)}"]
+    if (low, high) != ("1", "5"):
+        words += ["-s", f"low={low}", "-s", f"high={high}"]
+    return [*words, "-i", path, *_SERVER.split()]
 
 
 def _of_pairs(
     rows: Parts, contents: Sequence[Content], proposal: Proposal, request: Asked
 ) -> Report:
     """The report of rows that are pairs of outputs."""
-    people = request.human or _verdicts_of_people(rows, proposal)
-    judges = _without(proposal.scores, [people])
+    people = request.human
+    if not people and len(proposal.verdicts) > len(proposal.scores):
+        people = proposal.verdicts[0]
+    elif not people and "preference" in rows.theirs:
+        people = "preference"
+    judges = [name for name in proposal.scores if name != people]
     uses = dict.fromkeys(judges, "a judge's verdict?")
     uses[people] = "what people prefer"
-    table = _table_of_uses(contents, uses)
-    so_far = Report(len(rows), table, [f"{len(rows):,} pairs of outputs"])
+    table = _table(contents, uses)
+    made = Report(len(rows), table, [f"{len(rows):,} pairs of outputs"])
     if not people:
-        so_far.lacks["what people prefer (1, 2, 0 or A, B, tie)"] = "meta --pairs"
+        made.lacks["what people prefer (1, 2, 0 or A, B, tie)"] = "meta --pairs"
     if not judges:
-        so_far.lacks["a judge's verdicts"] = "meta --pairs"
-    has_texts = "output_1" in rows.theirs and "output_2" in rows.theirs
-    command = []
+        made.lacks["a judge's verdicts"] = "meta --pairs"
     if people and judges:
-        so_far.can["meta --pairs"] = (
+        made.can["meta --pairs"] = (
             "accuracy, consistency of both orders where both are there, position bias"
         )
-        command = ["nlgeval", "meta", "--pairs", request.path]
+        made.command = ["nlgeval", "meta", "--pairs", request.path]
         for name in judges:
-            command += ["--score", name]
-        command += ["--human", people]
-    elif has_texts and people:
-        so_far.can["score -e preference"] = "verdicts of a judge that you ask"
+            made.command += ["--score", name]
+        made.command += ["--human", people]
+    elif people and "output_1" in rows.theirs and "output_2" in rows.theirs:
+        made.can["score -e preference"] = "verdicts of a judge that you ask"
         prompt = "prompt=Which is better, A or B?  A: {output_1}  B: {output_2}"
-        command = ["nlgeval", "score", "-e", "preference"]
-        command += ["-s", prompt]
-        command += ["-i", request.path]
-        command += ["-o", "verdicts.csv"]
-        command += SERVER
-    return replace(so_far, command=command)
-
-
-def _verdicts_of_people(rows: Parts, proposal: Proposal) -> str:
-    """The column with what people prefer; "" for none."""
-    if len(proposal.verdicts) > len(proposal.scores):
-        return proposal.verdicts[0]
-    if "preference" in rows.theirs:
-        return "preference"
-    return ""
-
-
-def shown(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """The columns that a screen has room for, and the names of the others."""
-    further = ", ".join(table["column"].iloc[_SHOWN:])
-    return table.head(_SHOWN), further
+        made.command = ["nlgeval", "score", "-e", "preference", "-s", prompt]
+        made.command += ["-i", request.path, "-o", "verdicts.csv", *_SERVER.split()]
+    return made
 
 
 def trouble(error: InputError, path: str) -> list[str]:
     """The next command where a file cannot be read; none where it must be mended."""
+    words = ["nlgeval", "doctor", path]
     lists: dict[str, Any] = getattr(error, "lists", {})
     if lists:
-        longest = max(lists, key=lambda name: lists[name])
-        return ["nlgeval", "doctor", path, "--from", longest]
+        return [*words, "--from", max(lists, key=lambda name: lists[name])]
     if "--no-quotes reads" in str(error):
-        return ["nlgeval", "doctor", path, "--no-quotes"]
+        return [*words, "--no-quotes"]
     _, option, column = str(error).partition("(--without ")
     if option:
-        return ["nlgeval", "doctor", path, "--without", column.strip(")'")]
+        return [*words, "--without", column.strip(")'")]
     if str(error).endswith(("is empty", "no rows")):
         return ["nlgeval", "init", "my-evaluation"]
     return []

@@ -10,29 +10,31 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from judgecard.cli._rated import Rated, scale_of
+from judgecard.config_files import key_of
 from nlgeval_lib.cli._options import Reading, Several, command, echo, option
 
 if TYPE_CHECKING:
     from judgecard.doctor import Report
     from nlgeval_lib.scoring.rows import Parts
 
-# Options that say how a file is read: its flag, by the name of the field.
-_FLAGS = {
-    "delimiter": "--delimiter",
-    "decimal": "--decimal",
-    "log": "--from",
-    "map": "--map",
-    "fill": "--fill",
-    "without": "--without",
-    "values": "--values",
-    "missing_values": "--missing-values",
-    "scale": "--scale",
-    "human_scale": "--human-scale",
-    "reverse": "--reverse",
-    "sheet": "--sheet",
-    "input_format": "--input-format",
-}
+# The fields of the options that say how a file is read.
+_READING = (
+    "delimiter",
+    "decimal",
+    "log",
+    "map",
+    "fill",
+    "without",
+    "values",
+    "missing_values",
+    "scale",
+    "human_scale",
+    "reverse",
+    "sheet",
+    "input_format",
+)
 _WRONG = 2
+_SHOWN = 14  # columns that a screen has room for
 
 
 class Doctor(Rated):
@@ -101,29 +103,24 @@ def _with(options: Doctor, mapping: Sequence[str], values: Sequence[str]) -> Doc
 
 def _show(report: Report, options: Doctor) -> None:
     """Print a report: one screen."""
-    from judgecard import doctor
-
-    table, further = doctor.shown(report.columns)
-    echo([f"{options.file}: {report.rows:,} rows", table])
+    echo([f"{options.file}: {report.rows:,} rows", report.columns.head(_SHOWN)])
+    further = ", ".join(report.columns["column"].iloc[_SHOWN:])
     if further:
         typer.echo(f"and the columns {further}"[:200])
-    possible = [f"{name}: {words}" for name, words in report.can.items()]
-    missing = [f"{name}: for {words}" for name, words in report.lacks.items()]
-    _show_lines("it has", report.facts)
-    _show_lines("possible", possible)
-    _show_lines("missing", missing)
-    _show_lines("labels", report.tells)
+    parts = {
+        "it has": report.facts,
+        "possible": [f"{name}: {words}" for name, words in report.can.items()],
+        "missing": [f"{name}: for {words}" for name, words in report.lacks.items()],
+        "labels": report.tells,
+    }
+    for title, lines in parts.items():
+        for line in lines:
+            typer.echo(f"{title:10}{line}")
+            title = ""
     if report.command:
         _next(_with(options, report.mapping, report.values), report.command)
     else:
         typer.echo("\nno command serves before what is missing is there")
-
-
-def _show_lines(title: str, lines: Sequence[str]) -> None:
-    """Print lines below each other, the title before the first."""
-    for line in lines:
-        typer.echo(f"{title:10}{line}")
-        title = ""
 
 
 def _next(options: Doctor, words: Sequence[str]) -> None:
@@ -140,14 +137,12 @@ def said_of_reading(options: Reading, words: Sequence[str]) -> list[str]:
     words: of the command already; what it says itself is not said twice.
     """
     flags: list[str] = []
-    for name, flag in _FLAGS.items():
+    for name in _READING:
+        flag = f"--{key_of(name)}"
         value = getattr(options, name, "")
         if flag in words or not value or (name, value) == ("decimal", "."):
             continue
-        texts = value
-        if isinstance(value, str):
-            texts = [value]
-        for text in texts:
+        for text in [value] if isinstance(value, str) else value:
             flags += [flag, text]
     if options.no_quotes and "--no-quotes" not in words:
         flags.append("--no-quotes")
