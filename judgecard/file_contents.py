@@ -64,15 +64,8 @@ _STEPS = (
 )
 _SHARE = re.compile(r"\d+(?:\.\d+)?(/\d+|%)")
 _LEADING = re.compile(r"\d+(\s*[-:.)]\s*)[^\W\d].*")  # as in "5 - Strongly agree"
-_PAIRED = (
-    "model_1",
-    "model_2",
-    "output_1",
-    "output_2",
-    "system_1",
-    "system_2",
-    "model_a",
-    "model_b",
+_PAIRED = frozenset(
+    "model_1 model_2 output_1 output_2 system_1 system_2 model_a model_b".split()
 )
 
 
@@ -84,7 +77,6 @@ class Content:
     kind: "rating" for few different numbers, "number" for others, "label" for few
     different words, "name" for short words, "text" for longer ones.
     words: the same for a person.
-    slips: cells among numbers that are none.
     values: what words stand for, as `--values` has it, where ratings are words.
     varies: whether it holds several different values.
     """
@@ -92,7 +84,6 @@ class Content:
     name: str
     kind: Kind
     words: str
-    slips: tuple[str, ...] = ()
     values: str = ""
     varies: bool = True
 
@@ -125,7 +116,8 @@ def content(name: str, values: Sequence[Any]) -> Content:
     for value in values:
         if not is_missing(value) and str(value).strip():
             present.append(value)
-    gaps = _gaps(len(values) - len(present))
+    missing = len(values) - len(present)
+    gaps = f", {missing:,} missing" if missing else ""
     if not present:
         return Content(name, "empty", "nothing")
     if any(isinstance(value, list | dict | tuple) for value in present):
@@ -177,63 +169,33 @@ def _stand_for(words: set[str]) -> str:
             return f"{by_small[lowest]}=0,{by_small[highest]}=1"
     for steps in _STEPS:
         if len(words) > 1 and set(by_small).issubset(steps):
-            return _numbered(by_small, steps)
-    mark = _mark_of(words, _SHARE)
-    if mark:
-        return f"N{mark}"
-    mark = _mark_of(words, _LEADING)
-    if mark:
-        return f"N{mark}*"
+            numbers = {step: number for number, step in enumerate(steps, start=1)}
+            known_steps = sorted(by_small, key=lambda step: numbers[step])
+            return ",".join(f"{by_small[step]}={numbers[step]}" for step in known_steps)
+    for form, ending in ((_SHARE, ""), (_LEADING, "*")):
+        matches = [form.fullmatch(word) for word in words]
+        marks = {match[1] if match else "" for match in matches}
+        if len(marks) == 1 and "" not in marks:
+            return f"N{marks.pop()}{ending}"
     return ""
 
 
-def _numbered(by_small: Mapping[str, str], steps: Sequence[str]) -> str:
-    """Words with the numbers of their steps, as `--values` has it."""
-    numbered = []
-    for number, step in enumerate(steps, start=1):
-        if step in by_small:
-            numbered.append(f"{by_small[step]}={number}")
-    return ",".join(numbered)
-
-
-def _mark_of(words: set[str], form: re.Pattern[str]) -> str:
-    """What follows the number in all words of a form, such as "/5"."""
-    marks = set()
-    for word in words:
-        match = form.fullmatch(word)
-        if not match:
-            return ""
-        marks.add(match[1])
-    if len(marks) != 1:
-        return ""
-    return str(marks.pop())
-
-
-def _gaps(missing: int) -> str:
-    """What is said of missing cells; "" for none."""
-    if missing:
-        return f", {missing:,} missing"
-    return ""
-
-
-def _numbers(present: Sequence[Any]) -> tuple[list[float], list[str]]:
-    """The numbers among cells, and the cells that are none."""
+def _numbers(present: Sequence[Any]) -> tuple[list[float], int]:
+    """The numbers among cells, and how many cells are none."""
     numbers = []
-    slips = []
+    slips = 0
     for value in present:
         try:
             number = as_number(value)
         except ValueError:
-            slips.append(str(value))
+            slips += 1
             continue
         if not math.isnan(number):
             numbers.append(number)
     return numbers, slips
 
 
-def _of_numbers(
-    name: str, numbers: np.ndarray, gaps: str, slips: Sequence[str]
-) -> Content:
+def _of_numbers(name: str, numbers: np.ndarray, gaps: str, slips: int) -> Content:
     """The content of a column of numbers."""
     if not len(numbers):
         return Content(name, "empty", "nothing but words for a missing number")
@@ -245,7 +207,7 @@ def _of_numbers(
         f"({len(values):,} different){gaps}"
     )
     if slips:
-        words = f"{words}, {len(slips):,} no number"
+        words = f"{words}, {slips:,} no number"
     kind: Kind = "number"
     is_without_gap = highest - lowest == len(values) - 1
     is_row_of_integers = is_without_gap and not (values % 1).any()
@@ -256,7 +218,7 @@ def _of_numbers(
             kind = "rating"
     elif is_row_of_integers and is_even:
         kind = "name"
-    return Content(name, kind, words, tuple(slips), varies=len(values) > 1)
+    return Content(name, kind, words, varies=len(values) > 1)
 
 
 def of_columns(rows: Parts) -> tuple[pd.DataFrame, list[Content]]:
@@ -287,11 +249,14 @@ def words_for(rows: Parts, needs: Collection[str]) -> tuple[list[str], list[str]
 
 
 def mapping_said(proposal: Proposal) -> list[str]:
-    """What says a proposal: texts of `--map`."""
-    mapping = []
-    for ours, name in proposal.mapping.items():
-        mapping.append(f"{ours}={name}")
-    return mapping + _raters_said(proposal)
+    """What says a proposal: texts of `--map`. Of several criteria the first is taken."""
+    mapping = [f"{ours}={name}" for ours, name in proposal.mapping.items()]
+    people = [*proposal.criteria[:1], *proposal.raters]
+    if proposal.criteria or len(people) == 1:
+        return [*mapping, *(f"{RATING}={name}" for name in people[:1])]
+    for number, name in enumerate(people, start=1):
+        mapping.append(f"rater_{number}={name}")
+    return mapping
 
 
 def values_said(
@@ -310,22 +275,9 @@ def values_said(
     return sorted(values)
 
 
-def _raters_said(proposal: Proposal) -> list[str]:
-    """What says who rated: texts of `--map`. Of several criteria the first is taken."""
-    if proposal.criteria:
-        return [f"{RATING}={proposal.criteria[0]}"]
-    if len(proposal.raters) == 1:
-        return [f"{RATING}={proposal.raters[0]}"]
-    mapping = []
-    for number, name in enumerate(proposal.raters, start=1):
-        mapping.append(f"rater_{number}={name}")
-    return mapping
-
-
 def is_of_pairs(columns: Sequence[str]) -> bool:
     """Whether names of columns say that a row is a pair of outputs."""
-    paired = set(columns).intersection(_PAIRED)
-    return len(paired) > 1 or "preference" in columns
+    return len(_PAIRED.intersection(columns)) > 1 or "preference" in columns
 
 
 def _has_verdicts(
@@ -365,7 +317,12 @@ def proposed(rows: Parts, frame: pd.DataFrame, contents: Sequence[Content]) -> P
     reasons: dict[str, str] = {}
     mapping = _texts(rows, by_name, free, reasons)
     mapping |= _places(rows, frame, by_name, free, mapping, reasons)
-    recorded = _with_status(rows)
+    # what `nlgeval score` wrote: recorded, or with a status beside
+    recorded = []
+    for name in rows.columns:
+        has_status = score_columns(name)[1] in rows.columns and name != "status"
+        if has_status or name in rows.earlier.get("scores", {}):
+            recorded.append(name)
     scores = list(recorded)
     rated: list[str] = []
     for name in free:
@@ -384,7 +341,9 @@ def proposed(rows: Parts, frame: pd.DataFrame, contents: Sequence[Content]) -> P
         # whose ratings is said: other columns of few numbers may be a judge's
         scores += rated
         rated = []
-    raters, criteria = _raters_and_criteria(rated)
+    aspects = _known_aspects()
+    criteria = [name for name in rated if name.lower() in aspects]
+    raters = [name for name in rated if name.lower() not in aspects]
     if RATER in rows.theirs and raters and not has_ratings:
         mapping[RATING] = raters[0]
         raters = []
@@ -398,19 +357,6 @@ def _may_be_measured(column: Content) -> bool:
     if is_fact(column.name) or column.name.endswith("seen_in_training"):
         return False
     return not _COUNTED.fullmatch(column.name)
-
-
-def _raters_and_criteria(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Columns of ratings: those of one rater each, and those of one criterion each."""
-    aspects = _known_aspects()
-    raters = []
-    criteria = []
-    for name in names:
-        if name.lower() in aspects:
-            criteria.append(name)
-        else:
-            raters.append(name)
-    return raters, criteria
 
 
 def _is_rating(column: Content) -> bool:
@@ -428,17 +374,6 @@ def _known_aspects() -> set[str]:
     return aspects
 
 
-def _with_status(rows: Parts) -> list[str]:
-    """The columns that `nlgeval score` wrote: recorded, or with a status beside."""
-    recorded = rows.earlier.get("scores", {})
-    present = []
-    for name in rows.columns:
-        has_status = score_columns(name)[1] in rows.columns and name != "status"
-        if has_status or name in recorded:
-            present.append(name)
-    return present
-
-
 def _texts(
     rows: Parts,
     by_name: Mapping[str, Content],
@@ -449,13 +384,10 @@ def _texts(
     mapping: dict[str, str] = {}
     texts = [name for name in free if by_name[name].kind == "text"]
     if "output" not in rows.theirs and texts:
-        output = nearest(rows.plan, texts, "output")
-        reason = "a name like an output's"
-        if not output:
-            output = texts[-1]
-            reason = "texts"
+        like = nearest(rows.plan, texts, "output")
+        output = like or texts[-1]
         mapping["output"] = output
-        reasons[output] = reason
+        reasons[output] = "a name like an output's" if like else "texts"
         texts.remove(output)
     has_input = "instruction" in rows.theirs or "source" in rows.theirs
     if texts and not has_input:
@@ -502,8 +434,7 @@ def _places(
 def _crossed(inputs: pd.Series, systems: pd.Series) -> bool:
     """Whether columns name inputs and systems: each input has every system once."""
     table = pd.crosstab(inputs.astype(str), systems.astype(str))
-    several = min(table.shape) > 1
-    return several and bool((table.to_numpy() == 1).all())
+    return min(table.shape) > 1 and bool((table.to_numpy() == 1).all())
 
 
 def _of_pairs(rows: Parts, frame: pd.DataFrame) -> Proposal:

@@ -1,12 +1,13 @@
 """What a `card.json` has, in the parts that commands read: a file that was edited by
 hand, or is another program's, is refused where it is read, by the name of its part.
+
+A check is a function of a value and its path that raises `WrongShape`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from nlgeval_lib import files
@@ -19,59 +20,9 @@ class WrongShape(Told, ValueError):
     """A part of a card is not what a card has there; the message names the part."""
 
 
-@dataclass(frozen=True)
-class Object:
-    """An object with parts of known names; others may be there too.
-
-    parts: name -> the check of what it holds.
-    optional: of parts that may be absent.
-    Raises: WrongShape, when it is called.
-    """
-
-    parts: Mapping[str, Check] = field(default_factory=dict)
-    optional: Mapping[str, Check] = field(default_factory=dict)
-
-    def __call__(self, value: Any, path: str) -> None:
-        _need(isinstance(value, Mapping), path, "an object")
-        for name, check in self.parts.items():
-            _need(name in value, _below(path, name), "there")
-            check(value[name], _below(path, name))
-        for name, check in self.optional.items():
-            if name in value:
-                check(value[name], _below(path, name))
-
-
-@dataclass(frozen=True)
-class ByName:
-    """An object whose names are the card's own, such as sets and aspects.
-
-    check: of what each name holds.
-    Raises: WrongShape, when it is called.
-    """
-
-    check: Check
-
-    def __call__(self, value: Any, path: str) -> None:
-        _need(isinstance(value, Mapping), path, "an object")
-        for name, inner in value.items():
-            _text(name, _below(path, name))
-            self.check(inner, _below(path, name))
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A list of like parts.
-
-    check: of each part.
-    Raises: WrongShape, when it is called.
-    """
-
-    check: Check
-
-    def __call__(self, value: Any, path: str) -> None:
-        _need(isinstance(value, list), path, "a list")
-        for number, inner in enumerate(value, start=1):
-            self.check(inner, f"{path}, number {number}")
+def _need(holds: bool, path: str, needed: str) -> None:
+    if not holds:
+        raise WrongShape(f"{path} is not {needed}")
 
 
 def _below(path: str, name: str) -> str:
@@ -79,14 +30,44 @@ def _below(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _need(holds: bool, path: str, needed: str) -> None:
-    """Pass where a part is what it must be."""
-    if not holds:
-        raise WrongShape(f"{path} is not {needed}")
+def _object(parts: Mapping[str, Check], optional: Mapping[str, Check]) -> Check:
+    """An object with parts of known names; others may be there too."""
+
+    def check(value: Any, path: str) -> None:
+        _need(isinstance(value, Mapping), path, "an object")
+        for name in parts:
+            _need(name in value, _below(path, name), "there")
+        for name, inner in {**parts, **optional}.items():
+            if name in value:
+                inner(value[name], _below(path, name))
+
+    return check
+
+
+def _by_name(inner: Check) -> Check:
+    """An object whose names are the card's own, such as sets and aspects."""
+
+    def check(value: Any, path: str) -> None:
+        _need(isinstance(value, Mapping), path, "an object")
+        for name, part in value.items():
+            _text(name, _below(path, name))
+            inner(part, _below(path, name))
+
+    return check
+
+
+def _rows(inner: Check) -> Check:
+    """A list of like parts."""
+
+    def check(value: Any, path: str) -> None:
+        _need(isinstance(value, list), path, "a list")
+        for number, part in enumerate(value, start=1):
+            inner(part, f"{path}, number {number}")
+
+    return check
 
 
 def _text(value: Any, path: str) -> None:
-    """A text that a file can hold."""
     _need(isinstance(value, str), path, "a text")
     _need(value == files.whole(value), path, "a text that a file can hold")
 
@@ -109,70 +90,47 @@ def _number(value: Any, path: str) -> None:
         raise WrongShape(f"{path} is above all numbers") from None
 
 
+def _set(value: Any, path: str) -> None:
+    """A set of pairs or of graded outputs, as its kind says."""
+    _ANY_SET(value, path)
+    check = _PAIRS if value["kind"] == "pairs" else _GRADED
+    check(value, path)
+
+
+_NUMBERS = ("value", "low", "high", "low_these", "high_these", "n")
 _CELL_PARTS: Mapping[str, Check] = {
-    "value": _number,
-    "low": _number,
-    "high": _number,
-    "low_these": _number,
-    "high_these": _number,
-    "n": _number,
+    **dict.fromkeys(_NUMBERS, _number),
     "reason": _text,
     "signature": _text,
 }
-_CELL = Object(optional=_CELL_PARTS)
-_COEFFICIENTS = ByName(_CELL)
-_ASPECT = Object(
-    {
-        "use": Object(optional={"ties": _number}),
-    },
-    optional={
-        "dataset": _COEFFICIENTS,
-        "input": _COEFFICIENTS,
-        "system": _COEFFICIENTS,
-    },
+_CELL = _object({}, _CELL_PARTS)
+_ASPECT = _object(
+    {"use": _object({}, {"ties": _number})},
+    dict.fromkeys(("dataset", "input", "system"), _by_name(_CELL)),
 )
-_GRADED = Object({"aspects": ByName(_ASPECT)})
-_PAIRS = Object(
-    {
-        "accuracy": _CELL,
-        "subsets": Rows(Object({"subset": _text}, optional=_CELL_PARTS)),
-    },
-    optional={"swap": _CELL},
+_GRADED = _object({"aspects": _by_name(_ASPECT)}, {})
+_PAIRS = _object(
+    {"accuracy": _CELL, "subsets": _rows(_object({"subset": _text}, _CELL_PARTS))},
+    {"swap": _CELL},
 )
-_ANY_SET = Object(
+_ANY_SET = _object(
     {
         "title": _text,
         "kind": _text,
         "systems": _number,
-        "coverage": Object({"value": _number}),
-    }
+        "coverage": _object({"value": _number}, {}),
+    },
+    {},
 )
-
-
-def _set(value: Any, path: str) -> None:
-    """A set of pairs or of graded outputs, as its kind says."""
-    _ANY_SET(value, path)
-    if value["kind"] == "pairs":
-        _PAIRS(value, path)
-    else:
-        _GRADED(value, path)
-
-
-_CARD = Object(
+_VERDICT = _object({"sentence": _text, "findings": _rows(_by_name(_text))}, {})
+_CARD = _object(
     {
         "title": _text,
-        "judge": ByName(_fact),
-        "verdict": Object(
-            {
-                "sentence": _text,
-                "findings": Rows(ByName(_text)),
-            }
-        ),
-        "sets": ByName(_set),
+        "judge": _by_name(_fact),
+        "verdict": _VERDICT,
+        "sets": _by_name(_set),
     },
-    optional={
-        "fingerprint": Object(optional={"data": ByName(_text)}),
-    },
+    {"fingerprint": _object({}, {"data": _by_name(_text)})},
 )
 
 

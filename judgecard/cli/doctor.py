@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from judgecard.cli._rated import Rated, scale_of
-from judgecard.config_files import key_of
 from nlgeval_lib.cli._options import Reading, Several, command, echo, option
 
 if TYPE_CHECKING:
@@ -136,6 +135,8 @@ def said_of_reading(options: Reading, words: Sequence[str]) -> list[str]:
 
     words: of the command already; what it says itself is not said twice.
     """
+    from judgecard.config_files import key_of
+
     flags: list[str] = []
     for name in _READING:
         flag = f"--{key_of(name)}"
