@@ -65,7 +65,16 @@ _STEPS = (
 _SHARE = re.compile(r"\d+(?:\.\d+)?(/\d+|%)")
 _LEADING = re.compile(r"\d+(\s*[-:.)]\s*)[^\W\d].*")  # as in "5 - Strongly agree"
 _PAIRED = frozenset(
-    "model_1 model_2 output_1 output_2 system_1 system_2 model_a model_b".split()
+    [
+        "model_1",
+        "model_2",
+        "output_1",
+        "output_2",
+        "system_1",
+        "system_2",
+        "model_a",
+        "model_b",
+    ]
 )
 
 

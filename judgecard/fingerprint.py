@@ -168,6 +168,12 @@ def check_same(
     if refused or untold:
         reasons = [str(difference) for difference in refused]
         reasons += [f"{name} is not known of both cards" for name in untold]
+        sides = [numbers.get("judge", {}).get("engine") for numbers in (bar, card)]
+        if untold and "recorded" in sides:
+            reasons.append(
+                "a recorded judge was asked by somebody else, and its card keeps no "
+                "fingerprint but the model's name"
+            )
         fields = [difference.field for difference in refused] + untold
         flags = " ".join(f"--allow {name}" for name in dict.fromkeys(fields))
         raise InputError(

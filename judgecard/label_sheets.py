@@ -227,14 +227,16 @@ def _with_columns(
     return replace(rows, columns=names, frames=frames, plan=plan)
 
 
-def unequal(rows: Rows) -> str:
+def unequal(frame: pd.DataFrame) -> str:
     """That rows were drawn with different chances, in words; "" where they were not."""
-    if PROBABILITY not in rows.frame:
+    if PROBABILITY not in frame:
         return ""
-    chances = rows.frame[PROBABILITY].dropna().astype(float)
+    chances = frame[PROBABILITY].dropna().astype(float)
     if chances.empty or chances.max() - chances.min() < 1e-9:
         return ""
     return (
-        f"rows were drawn with chances from {chances.min():.3g} to {chances.max():.3g}: "
-        "agreement is that of the rows as drawn; nlgeval estimate takes the chances"
+        f"rows were drawn with chances from {chances.min():.3g} to {chances.max():.3g}, "
+        "and agreement is that of the rows as drawn, not weighed by these chances: a "
+        "judge that errs most among rows that were seldom drawn looks better than it is "
+        "on the whole file (nlgeval estimate weighs)"
     )

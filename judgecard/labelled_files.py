@@ -132,7 +132,7 @@ def labelled(
     if by and by not in table.frame:
         raise InputError(f"--by {table.lacks(by)}")
     chances = None
-    if label_sheets.unequal(table):
+    if label_sheets.unequal(table.frame):
         chances = table.numbers(label_sheets.PROBABILITY)
     labels = rated_columns.group_labels(table.frame, by)
     places = rated_columns.places(table.frame)

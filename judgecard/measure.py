@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from judgecard import closeness, faults, reliability
+from judgecard import closeness, faults, label_sheets, reliability
 from judgecard.aspect import Aspect
 from judgecard.cells import Numbers, interval, value_or_reason, without_sign
 from judgecard.judged import KEYS, Judged
@@ -47,7 +47,7 @@ def graded(judged: Judged) -> Numbers:
         asked = sum(of_aspect.size for of_aspect in repeated)
         read = sum(int((~np.isnan(of_aspect)).sum()) for of_aspect in repeated)
         coverage["draws"] = {"value": read / asked, "n": asked}
-    return {
+    numbers: Numbers = {
         "kind": "graded",
         "title": judged.title,
         "sample": judged.sample,
@@ -60,6 +60,9 @@ def graded(judged: Judged) -> Numbers:
         "aspects": numbers_by_aspect,
         "worst": _worst(frame),
     }
+    if drawn := label_sheets.unequal(frame):
+        numbers["drawn"] = drawn
+    return numbers
 
 
 def _numbers(aspect: Aspect) -> Numbers:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from judgecard import rated_columns
+from judgecard.label_sheets import PROBABILITY
 from judgecard.rated_rows import training_column
 from nlgeval_lib import statistics
 from nlgeval_lib.names import meant
@@ -197,6 +198,7 @@ def needed(
     Returns: a function that says of a column's name whether it takes part.
     """
     columns = {*scores, *map(training_column, scores), rows.RATER, "output"}
+    columns.add(PROBABILITY)
     columns |= {rows.RATING, *rows.IDS, by or "aspect", "dataset"}
     columns |= {settings.family or rated_columns.FAMILY}
     columns |= {settings.topic or rated_columns.TOPIC}

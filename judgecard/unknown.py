@@ -34,6 +34,8 @@ def lines(name: str, numbers: Mapping[str, Any]) -> Iterator[str]:
             f"{name}: right is what the people say in {datasets.spec(name).source}, "
             "and they may be wrong. The set is public: the model may have seen it."
         )
+    if numbers.get("drawn"):
+        yield f"{name}: {numbers['drawn']}."
     facts = numbers["facts"]
     if facts.get("temperature") and facts.get("draws") == 1:
         yield (

@@ -305,7 +305,7 @@ def _own_rows(options: AskedJudge) -> Rows:
         options.input, ["output", "human"], format=options.input_format
     )
     data = options.rated(rows, [], ["human"])
-    note(label_sheets.unequal(data))
+    note(label_sheets.unequal(data.frame))
     if options.sheet:
         # who drew rows to be rated wants the judge to be asked about no other
         data = data.take(data.frame["human"].notna().to_numpy())

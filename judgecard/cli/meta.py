@@ -142,7 +142,9 @@ def correlations(options: Meta) -> None:
     level and coefficient, and scores that no test tells apart share a rank; possible
     ranks are those that each can have, for all scores at once. Rows of several aspects
     are groups of their own. A rating or score that is not there stays out and is
-    counted; each coefficient has its interval and its signature.
+    counted; each coefficient has its interval and its signature. `these systems` is
+    the interval for other inputs of these systems: a jackknife, and of ranks of systems,
+    which one input hardly moves, a widened bootstrap (a card shows the jackknife).
 
     \b
     Examples:
@@ -157,7 +159,7 @@ def correlations(options: Meta) -> None:
     With --pairs scores are verdicts (1, 2, 0; A, B, tie) against `preference`, or what
     --human names: accuracy, consistency between the two orders, position bias.
     """
-    from judgecard import rated_files
+    from judgecard import label_sheets, rated_files
     from nlgeval_lib.scoring import score_files
     from nlgeval_lib.scoring.columns import OTHER
 
@@ -170,6 +172,7 @@ def correlations(options: Meta) -> None:
     scores = rated_files.score_columns(rows, options.score or ())
     rows = rows.only(rated_files.needed(scores, settings, options.by))
     data = options.rated(rows, scores, ["human"])
+    note(label_sheets.unequal(data.frame))
     if options.labels:
         return _agreement(options, data, scores)
     result = rated_files.correlate(data, scores, settings, options.by)

@@ -14,7 +14,7 @@ import yaml
 from cli_tools import run
 
 import judgecard as card
-from judgecard import fingerprint
+from judgecard import fingerprint, saved
 from nlgeval_lib import files
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators import PromptedJudge
@@ -118,6 +118,12 @@ def test_a_gate_by_the_card_that_set_the_bar(
     assert "model was m, is n" in capsys.readouterr().err
     assert run(*gate, str(tmp_path / "other"), *bar, "--allow", "model") == 0
     assert run(*gate, str(tmp_path / "bar")) == 2
+
+
+def test_a_recorded_judge_is_named_as_one_without_a_fingerprint() -> None:
+    demo = saved.demo()
+    with pytest.raises(InputError, match="a recorded judge was asked by somebody else"):
+        fingerprint.check_same(demo, demo, [])
 
 
 # -- where it stands in a project's own CI

@@ -115,8 +115,12 @@ def test_strata_have_as_many_rows_and_their_chance(here, monkeypatch, capsys):
     sheet = pd.read_csv("labels.csv")
     assert sorted(sheet["draw_probability"]) == [0.2] * 30 + [1.0] * 10
     filled("labels.csv", rows)
-    words = ["doctor", "rows.csv", "--sheet", "labels.csv", "--score", "judge"]
-    assert call(monkeypatch, capsys, *words).code == 0
+    scored = ["--sheet", "labels.csv", "--score", "judge"]
+    assert call(monkeypatch, capsys, "doctor", "rows.csv", *scored).code == 0
+    got = call(monkeypatch, capsys, "meta", "rows.csv", *scored)
+    assert "not weighed by these chances" in got.err
+    assert call(monkeypatch, capsys, "card", "--scores", "rows.csv", *scored).code == 0
+    assert "not weighed by these chances" in (here / "card" / "card.md").read_text()
 
 
 def test_the_chance_of_the_draw_takes_out_what_strata_put_in():
