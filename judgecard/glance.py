@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from judgecard import verdict
-from judgecard.written import Numbers, at, cell
+from judgecard.written import Numbers, agreements, at, cell, ranks
 
 PRAISES = "praises"
 _THIS = "this judge"
@@ -44,8 +44,7 @@ def _closely(numbers: Numbers) -> str:
             "a coin reaches 0.500."
         )
     by_value = []
-    for aspect, measured in numbers["aspects"].items():
-        kendall = at(measured, "dataset.kendall") or {}
+    for aspect, kendall in agreements(numbers).items():
         if kendall.get("value") is not None:
             by_value.append((kendall["value"], aspect, cell(kendall)))
     if not by_value:
@@ -73,13 +72,7 @@ def _beside(numbers: Numbers) -> str:
         judges = measured["beside"]
         if isinstance(judges, list) and len(judges) > 1:
             [this] = [row for row in judges if row["name"] == _THIS]
-            last = this.get("rank_worst", this["rank"])
-            span = (
-                f"{this['rank']}"
-                if last == this["rank"]
-                else f"{this['rank']} to {last}"
-            )
-            by_kind["judges"].append(f"{span} of {len(judges)} in {aspect}")
+            by_kind["judges"].append(f"{ranks(this)} of {len(judges)} in {aspect}")
         rater = at(measured, "raters.dataset.rater")
         if rater and rater.get("value") is not None:
             raters = measured["raters"].get("kind", raters)
@@ -197,20 +190,17 @@ def _untold(
 
 def _held(name: str, numbers: Numbers, unpraised: set[str]) -> Iterator[str]:
     """Where to hold a judge that may be used, as a command."""
-    low: Any = None
-    path = f"{name}.accuracy.low"
-    if numbers["kind"] == "pairs":
-        low = numbers["accuracy"].get("low")
-    else:
-        for aspect, measured in numbers["aspects"].items():
-            lower = at(measured, "dataset.kendall.low")
-            praised = aspect not in unpraised and lower is not None and lower > 0
-            if praised and (low is None or lower > low):
-                low = lower
-                path = f"{name}.{aspect}.kendall.low"
-    if low is None or low <= 0 or "accuracy" in unpraised:
+    best = 0.0
+    path = ""
+    for aspect, cell_here in agreements(numbers).items():
+        low = cell_here.get("low")
+        if aspect not in unpraised and low is not None and low > best:
+            best = low
+            measure = "low" if numbers["kind"] == "pairs" else "kendall.low"
+            path = f"{name}.{aspect}.{measure}"
+    if not path:
         return
-    bar = math.floor(low * _STEP) / _STEP
+    bar = math.floor(best * _STEP) / _STEP
     yield f"Hold it there: nlgeval card gate card/card.json '{path} >= {bar:g}'"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -15,7 +15,7 @@ import pandas as pd
 from judgecard import figures, web
 from judgecard.cards import Card
 from judgecard.compare import compared
-from judgecard.written import esc
+from judgecard.written import agreements, esc
 from judgecard.written import table as as_markdown
 from nlgeval_lib import files
 from nlgeval_lib.engines.completion import Progress
@@ -28,7 +28,6 @@ BEST = "best"
 NOT_TOLD = "not told from the best"
 WORSE = "worse than the best"
 _PLACE = ["set", "aspect"]
-_PICTURE = "![agreement](matrix.png)"
 _HOW = (
     "Agreement is Kendall's tau-b over all outputs, of pairs the share of right "
     "verdicts, with 95 % intervals. Each two judges are compared on the rows that both "
@@ -133,7 +132,7 @@ def table(cards: Mapping[str, Card], tests: pd.DataFrame) -> pd.DataFrame:
     `NOT_TOLD`, `WORSE`, or "" where there is no number), and whether it is on the
     `front`.
     """
-    rows = []
+    rows: list[dict[str, Any]] = []
     for judge, card in cards.items():
         for name, numbers in card.numbers["sets"].items():
             rows += _rows(judge, name, numbers)
@@ -151,70 +150,39 @@ def table(cards: Mapping[str, Card], tests: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(groups, ignore_index=True)
 
 
-def _rows(judge: str, name: str, numbers: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _rows(
+    judge: str, name: str, numbers: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
     """The rows of `table` of one judge and set, but for where the judge stands."""
     cost = numbers.get("cost") or {}
-    prompt_tokens = cost.get("prompt_tokens", np.nan)
-    new_tokens = cost.get("new_tokens", np.nan)
-    rows = []
-    for aspect, cell in _agreements(numbers).items():
-        rows.append(
-            {
-                "set": name,
-                "aspect": aspect,
-                "judge": judge,
-                "agreement": cell.get("value"),
-                "low": cell.get("low"),
-                "high": cell.get("high"),
-                "n": cell.get("n"),
-                "scored": numbers["coverage"]["value"],
-                "seconds": cost.get("seconds"),
-                "money": cost.get("money"),
-                "tokens": prompt_tokens + new_tokens,
-            }
-        )
-    return rows
+    tokens = cost.get("prompt_tokens", np.nan) + cost.get("new_tokens", np.nan)
+    for aspect, cell in agreements(numbers).items():
+        yield {
+            "set": name,
+            "aspect": aspect,
+            "judge": judge,
+            "agreement": cell.get("value"),
+            "low": cell.get("low"),
+            "high": cell.get("high"),
+            "n": cell.get("n"),
+            "scored": numbers["coverage"]["value"],
+            "seconds": cost.get("seconds"),
+            "money": cost.get("money"),
+            "tokens": tokens,
+        }
 
 
-def _agreements(numbers: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Aspect -> its number with an interval; of pairs "accuracy" alone."""
-    if numbers["kind"] == "pairs":
-        return {"accuracy": numbers["accuracy"]}
-    cells = {}
-    for aspect, measured in numbers["aspects"].items():
-        cells[aspect] = measured.get("dataset", {}).get("kendall", {})
-    return cells
-
-
-def _standings(group: pd.DataFrame, tests: pd.DataFrame) -> list[str]:
-    """Where each judge of one set and aspect stands to the best."""
+def _standings(group: pd.DataFrame, tests: pd.DataFrame) -> pd.Series:
+    """Where each judge of one set and aspect stands to the best, which comes first."""
     top = group.iloc[0]
-    worse = _worse_than(top, tests)
-    standings = []
-    for judge, value in zip(group["judge"], group["agreement"], strict=True):
-        if np.isnan(value):
-            standings.append("")
-        elif judge == top["judge"]:
-            standings.append(BEST)
-        elif judge in worse:
-            standings.append(WORSE)
-        else:
-            standings.append(NOT_TOLD)
+    here = tests[(tests["set"] == top["set"]) & (tests["aspect"] == top["aspect"])]
+    is_first = (here["first"] == top["judge"]) & (here["verdict"] == "worse")
+    is_second = (here["second"] == top["judge"]) & (here["verdict"] == "better")
+    worse = {*here.loc[is_first, "second"], *here.loc[is_second, "first"]}
+    standings = group["judge"].isin(worse).map({True: WORSE, False: NOT_TOLD})
+    standings[group["judge"] == top["judge"]] = BEST
+    standings[group["agreement"].isna()] = ""
     return standings
-
-
-def _worse_than(top: pd.Series, tests: pd.DataFrame) -> set[str]:
-    """The judges that a test finds worse than one, on its set and aspect."""
-    judge = top["judge"]
-    in_set = tests["set"] == top["set"]
-    of_aspect = tests["aspect"] == top["aspect"]
-    worse = set()
-    for row in tests[in_set & of_aspect].to_dict("records"):
-        if row["first"] == judge and row["verdict"] == "worse":
-            worse.add(row["second"])
-        if row["second"] == judge and row["verdict"] == "better":
-            worse.add(row["first"])
-    return worse
 
 
 def _on_front(group: pd.DataFrame) -> list[bool]:
@@ -233,75 +201,50 @@ def _on_front(group: pd.DataFrame) -> list[bool]:
     return front
 
 
-def draw(judged: pd.DataFrame) -> Any:
-    """The figure: bars with intervals, a group a set and aspect."""
-    drawn = judged.dropna(subset=["agreement"])
-    where = drawn["set"] + ", " + drawn["aspect"]
-    return figures.bars_with_intervals(
-        drawn.assign(where=where),
-        label="judge",
-        value="agreement",
-        group="where",
-        xlabel="agreement with people, 95 % intervals",
-    )
+def write(judged: pd.DataFrame, tests: pd.DataFrame, folder: str | Path) -> list[Path]:
+    """Write matrix.csv, pairs.csv, matrix.html and the figure.
 
-
-def write(cards: Mapping[str, Card], folder: str | Path) -> list[Path]:
-    """Write matrix.csv, pairs.csv, matrix.md, matrix.html and the figure.
-
-    cards: by the judge's name, each written into its `folder_of` below the folder.
+    judged, tests: of `table` and `pairs`; each judge's card lies in its `folder_of`.
     Returns: what was written. Raises: OSError.
     """
     import matplotlib.pyplot as plt
 
-    tests = pairs(cards)
-    judged = table(cards, tests)
-    picture = b""
-    if judged["agreement"].notna().any():
-        figure = draw(judged)
+    contents: dict[Path, bytes] = {}
+    body = web.text_body(_markdown(judged, tests))
+    drawn = judged.dropna(subset=["agreement"])
+    if len(drawn):
+        figure = figures.bars_with_intervals(
+            drawn.assign(where=drawn["set"] + ", " + drawn["aspect"]),
+            label="judge",
+            value="agreement",
+            group="where",
+            xlabel="agreement with people, 95 % intervals",
+        )
         picture = figures.render(figure)["png"]
         plt.close(figure)
-    text = _markdown(judged, tests, bool(picture))
-    body = web.text_body(text.replace(f"{_PICTURE}\n\n", ""))
-    if picture:
         body += web.picture(picture, "agreement", 700)
-    contents = {
+        contents[Path(folder, "matrix.png")] = picture
+    texts = {
         "matrix.csv": judged.to_csv(index=False, lineterminator="\n"),
         "pairs.csv": tests.to_csv(index=False, lineterminator="\n"),
-        "matrix.md": text,
         "matrix.html": web.page("Judges side by side", body, scripts=()),
     }
-    paths = []
-    for name, content in contents.items():
-        path = Path(folder, name)
-        files.write_text(path, content)
-        paths.append(path)
-    if picture:
-        path = Path(folder, "matrix.png")
-        with files.replacing(path) as draft:
-            draft.write_bytes(picture)
-        paths.append(path)
-    return paths
+    for name, text in texts.items():
+        contents[Path(folder, name)] = text.encode("utf-8", "backslashreplace")
+    return files.write_all(contents)
 
 
-def _markdown(judged: pd.DataFrame, tests: pd.DataFrame, has_picture: bool) -> str:
-    """The page: what is best, the table, the figure, the tests."""
-    paragraphs = ["# Judges side by side"]
-    for sentence in best(judged):
-        paragraphs.append(esc(sentence))
+def _markdown(judged: pd.DataFrame, tests: pd.DataFrame) -> str:
+    """The page: what is best, the table, the cards, the tests."""
+    paragraphs = ["# Judges side by side", *map(esc, best(judged))]
     front = np.where(judged["front"], "yes", "")
     paragraphs += ["## All numbers", _rounded(judged.assign(front=front))]
-    links = []
-    for judge in judged["judge"].unique():
-        name = folder_of(judge)
-        links.append(f"- [{name}]({name}/card.html)")
+    names = map(folder_of, judged["judge"].unique())
+    links = [f"- [{name}]({name}/card.html)" for name in names]
     paragraphs += ["## The card of each judge", "\n".join(links)]
-    if has_picture:
-        paragraphs.append(_PICTURE)
     if len(tests):
         paragraphs += ["## Each two judges", _rounded(tests)]
-    paragraphs.append(_HOW)
-    return "\n\n".join(paragraphs) + "\n"
+    return "\n\n".join([*paragraphs, _HOW])
 
 
 def _rounded(frame: pd.DataFrame) -> str:

@@ -43,6 +43,18 @@ def at(numbers: Numbers, path: str) -> Any:
     return target
 
 
+def agreements(numbers: Numbers) -> dict[str, Numbers]:
+    """Aspect -> how the judge agrees with people, of one set: tau-b over all outputs;
+    of pairs "accuracy" alone.
+    """
+    if numbers["kind"] == "pairs":
+        return {"accuracy": numbers["accuracy"]}
+    cells = {}
+    for aspect, measured in numbers["aspects"].items():
+        cells[aspect] = at(measured, "dataset.kendall") or {}
+    return cells
+
+
 def listed(rows: Any) -> list[Any]:
     """Rows, or none where a reason stands in their place."""
     if isinstance(rows, list):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 import pandas as pd
 import typer
 
+from nlgeval_lib import files
 from nlgeval_lib.cli._options import SOME_MISSING, echo, failures, note, prices, say
 
 if TYPE_CHECKING:
@@ -39,15 +40,19 @@ def run(
     folder = Path(options.output)
     if options.output == "card":
         folder = Path("matrix")
-    budget = matrix.Budget(plan.budget, _spent(folder))
+    budget = matrix.Budget(plan.budget)
+    if (folder / _SPENT).is_file():
+        spent = json.loads((folder / _SPENT).read_text(encoding="utf-8"))
+        budget.spent = float(spent["money"])
     _say_plan(judges, budget, options)
     if options.dry_run:
         return
     cards, has_failed = _asked(judges, budget, folder, options)
     if not cards:
         raise typer.Exit(SOME_MISSING)
-    paths = matrix.write(cards, folder)
-    table = matrix.table(cards, matrix.pairs(cards))
+    tests = matrix.pairs(cards)
+    table = matrix.table(cards, tests)
+    paths = matrix.write(table, tests, folder)
     echo([table[_SHOWN], *matrix.best(table)])
     typer.echo(f"written: {', '.join(path.name for path in paths)}")
     typer.echo(f"open {folder / 'matrix.html'}")
@@ -81,7 +86,8 @@ def _asked(
         has_failed = True
     finally:
         if budget.spent:
-            _keep(folder, budget.spent)
+            spent = json.dumps({"money": budget.spent})
+            files.write_text(folder / _SPENT, f"{spent}\n")
     return cards, has_failed
 
 
@@ -136,8 +142,6 @@ def _say_plan(
             row["at most"] = (cost_in + most_out) / 1e6
         rows.append(row)
     table = pd.DataFrame(rows)
-    if options.dry_run:
-        echo([table])
     line = f"{len(table)} judges, {table['to ask'].sum():,} completions to ask"
     if "cost" in table:
         line += f", {table['cost'].sum():.4g} expected"
@@ -145,21 +149,6 @@ def _say_plan(
     if budget.money is not None:
         line += f"; budget {budget.money:g}, of which {budget.spent:.4g} are spent"
     if options.dry_run:
-        typer.echo(line)
+        echo([table, line])
     else:
         note(line)
-
-
-def _spent(folder: Path) -> float:
-    """What earlier runs of a plan have spent."""
-    path = folder / _SPENT
-    if not path.is_file():
-        return 0.0
-    return float(json.loads(path.read_text(encoding="utf-8"))["money"])
-
-
-def _keep(folder: Path, money: float) -> None:
-    """Keep what was spent, for the next run."""
-    from nlgeval_lib import files
-
-    files.write_text(folder / _SPENT, json.dumps({"money": money}) + "\n")

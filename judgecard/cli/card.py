@@ -153,6 +153,8 @@ def card(options: Judging) -> None:
       nlgeval card watch kept --prompt mine.txt --scale 1-5 -i mine.csv --judge NAME
       nlgeval card gate card/card.json 'summeval.coherence.kendall.low >= .3'
     """
+    import judgecard as cards
+
     check_files(options.config, options.matrix)
     if Path(options.output).exists() and not Path(options.output).is_dir():
         raise ValueError(f"{options.output} is a file; name a folder for the card")
@@ -163,11 +165,28 @@ def card(options: Judging) -> None:
         return
     _check_judge(options)
     if options.demo and not options.fresh:
-        _write_saved_demo(options.output)
+        from judgecard import saved
+
+        numbers = saved.demo()
+        _say_card(numbers, saved.write(numbers, options.output), options.output)
+        note(
+            "by the numbers that are saved of it; --demo --fresh computes them, and "
+            "adds scores.csv, the figures and the worst disagreements"
+        )
         return
-    made = _made(options)
-    if made is not None:
-        _write(made, options)
+    if options.demo:
+        made = cards.demo()
+    elif options.scores:
+        made = _of_scores(options)
+    else:
+        run = _judge_of(options, rated_sets(options))
+        if options.dry_run:
+            run.check()
+            options.plan(f"{run.name}, ", run.planned(), run.engine, run.store)
+            return
+        made = run.card(quiet=options.quiet)
+        failures(run.outcome)
+    _write(made, options)
 
 
 def _write(made: Card, options: Judging) -> None:
@@ -178,13 +197,18 @@ def _write(made: Card, options: Judging) -> None:
     if options.plans:
         made = replace(made, numbers={**made.numbers, "columns": options.plans})
     written = made.write(options.output)
-    typer.echo(made.verdict)
     written.append(config_files.write(options.output, said(options)))
-    typer.echo(f"written: {', '.join(path.name for path in written)}")
-    typer.echo(f"open {Path(options.output) / 'card.html'}")
+    _say_card(made.numbers, written, options.output)
     statuses = [part["coverage"]["statuses"] for part in made.numbers["sets"].values()]
     if any(counts.get("failed") or not counts.get("ok", 1) for counts in statuses):
         raise typer.Exit(SOME_MISSING)
+
+
+def _say_card(numbers: Any, written: Sequence[Path], folder: str) -> None:
+    """Say the verdict of a card that is written, and where it is."""
+    typer.echo(numbers["verdict"]["sentence"])
+    typer.echo(f"written: {', '.join(path.name for path in written)}")
+    typer.echo(f"open {Path(folder) / 'card.html'}")
 
 
 def _say_of_sets(made: Card) -> None:
@@ -227,32 +251,6 @@ def _check_judge(options: Judging) -> None:
         )
     if options.fresh and not options.demo:
         raise ValueError("--fresh computes the card of --demo; every other one is new")
-
-
-def _write_saved_demo(folder: str) -> None:
-    """Write the demo's card by its saved numbers."""
-    from judgecard import saved
-
-    numbers = saved.demo()
-    paths = saved.write(numbers, folder)
-    typer.echo(numbers["verdict"]["sentence"])
-    typer.echo(f"written: {', '.join(path.name for path in paths)}")
-    typer.echo(f"open {Path(folder) / 'card.html'}")
-    note(
-        "by the numbers that are saved of it; --demo --fresh computes them, and adds "
-        "scores.csv, the figures and the worst disagreements"
-    )
-
-
-def _made(options: Judging) -> Card | None:
-    """The card that the options ask for; None for a plan."""
-    import judgecard as cards
-
-    if options.demo:
-        return cards.demo()
-    if options.scores:
-        return _of_scores(options)
-    return _asked(options)
 
 
 def _of_scores(options: Judging) -> Card:
@@ -310,18 +308,6 @@ def _own_rows(options: AskedJudge) -> Rows:
         # who drew rows to be rated wants the judge to be asked about no other
         data = data.take(data.frame["human"].notna().to_numpy())
     return data
-
-
-def _asked(options: Judging) -> Card | None:
-    """The card of a judge that is asked; None where only the plan is wanted."""
-    run = _judge_of(options, rated_sets(options))
-    if options.dry_run:
-        run.check()
-        options.plan(f"{run.name}, ", run.planned(), run.engine, run.store)
-        return None
-    made = run.card(quiet=options.quiet)
-    failures(run.outcome)
-    return made
 
 
 def _judge_of(options: Judging, data: Sequence[Any]) -> Asking:
