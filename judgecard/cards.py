@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,7 +17,6 @@ from judgecard import (
     explorer,
     figures,
     fingerprint,
-    glance_picture,
     judged,
     measure,
     page,
@@ -27,6 +24,7 @@ from judgecard import (
     shape,
     unknown,
     verdict,
+    web,
 )
 from judgecard.judged import KEYS, Judged
 from judgecard.paired import Paired
@@ -38,7 +36,6 @@ from nlgeval_lib.scoring.cells import InputError
 Pictures = Mapping[str, Mapping[str, bytes]]  # figure -> form ("png") -> content
 SCHEMA = "nlgeval-card/1"
 SCORES = "scores.csv"
-_HEIGHT = 760
 
 
 @dataclass(frozen=True)
@@ -134,13 +131,7 @@ class Card:
 
     def _texts(self, pictures: Pictures) -> dict[str, str]:
         """Name -> the text of each file but the figures."""
-        numbers = json.dumps(self.numbers, ensure_ascii=False, indent=1)
-        texts = {
-            "card.json": f"{numbers}\n",
-            "card.md": page.markdown(self.numbers, pictures),
-            "card.html": self._page(pictures),
-            page.PICTURE: glance_picture.draw(self.numbers),
-        }
+        texts = page.texts(self.numbers, _pngs(pictures))
         if self.judged:
             scores = self.scores()
             texts[SCORES] = scores.to_csv(index=False, lineterminator="\n")
@@ -149,13 +140,6 @@ class Card:
             if numbers_of_set.get("explorer"):
                 texts[numbers_of_set["explorer"]] = self._worst(judged_set)
         return texts
-
-    def _page(self, pictures: Pictures) -> str:
-        """The card as one HTML page."""
-        pngs = {}
-        for name, forms in pictures.items():
-            pngs[name] = forms["png"]
-        return page.html(self.numbers, pngs)
 
     def _worst(self, judged_set: Judged) -> str:
         """The page of the worst disagreements, with prompts and answers where they are
@@ -179,18 +163,17 @@ class Card:
 
     def _repr_html_(self) -> str:
         """The card in a frame of its own, in which nothing runs."""
-        document = self._page(self.pictures())
-        document = html.escape(document, quote=True)
-        style = f"width:100%;height:{_HEIGHT}px;border:1px solid #d0d0d0"
-        title = html.escape(str(self.numbers["title"]))
-        return (
-            f'<iframe sandbox title="{title}" style="{style}" srcdoc="{document}">'
-            "</iframe>"
-        )
+        document = page.html(self.numbers, _pngs(self.pictures()))
+        return web.framed(document, str(self.numbers["title"]))
 
     def __repr__(self) -> str:
         """Title and verdict."""
         return f"{self.numbers['title']}\n{self.verdict}"
+
+
+def _pngs(pictures: Pictures) -> dict[str, bytes]:
+    """Figure -> its PNG."""
+    return {name: forms["png"] for name, forms in pictures.items()}
 
 
 def _rows_with_intervals(

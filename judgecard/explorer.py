@@ -8,7 +8,6 @@ import base64
 import dataclasses
 import functools
 import gzip
-import html
 import json
 import math
 import re
@@ -48,7 +47,6 @@ COLUMNS = (
     "gap",
 )
 PART = 6400  # judgments in a notebook at most
-_HEIGHT = 760  # pixels of the frame in a notebook
 # The columns that are shown together as the input of an output.
 _INPUT = ("instruction", "source", "context", "rubric")
 # What of a recording makes an explorer of its own.
@@ -100,11 +98,7 @@ class Explorer:
 
     def _repr_html_(self) -> str:
         """The page in a frame of its own, in which nothing but its script runs."""
-        page = html.escape(self.page(), quote=True)
-        style = f"width:100%;height:{_HEIGHT}px;border:1px solid #d0d0d0"
-        title = html.escape(self.title)
-        look = f'title="{title}" style="{style}"'
-        return f'<iframe sandbox="allow-scripts" {look} srcdoc="{page}"></iframe>'
+        return web.framed(self.page(), self.title, "allow-scripts")
 
     def __repr__(self) -> str:
         return f"{self.title}: {len(self.frame):,} judgments"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -26,6 +27,19 @@ _WHY = (
     "other families of systems. Another judge is called better where the paired test says so after correction for all "
     "pairs."
 )
+
+
+def texts(card: Numbers, pictures: Mapping[str, bytes]) -> dict[str, str]:
+    """The files of a card that are made of its numbers alone, name -> text.
+
+    card: what `card.json` holds. pictures: figure -> its PNG.
+    """
+    return {
+        "card.json": json.dumps(card, ensure_ascii=False, indent=1) + "\n",
+        "card.md": markdown(card, pictures),
+        "card.html": html(card, pictures),
+        PICTURE: glance_picture.draw(card),
+    }
 
 
 def markdown(card: Numbers, pictures: Iterable[str] = ()) -> str:

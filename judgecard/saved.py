@@ -4,11 +4,10 @@ computed, nothing is fetched, and no package of numbers is loaded.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from judgecard import glance_picture, page
+from judgecard import page
 from nlgeval_lib import files
 
 DEMO = "cards/summeval-gpt-4o.json"
@@ -31,13 +30,7 @@ def write(numbers: Any, folder: str | Path) -> list[Path]:
     Returns: the paths.
     Raises: OSError naming the path.
     """
-    texts = {
-        "card.json": json.dumps(numbers, ensure_ascii=False, indent=1) + "\n",
-        "card.md": page.markdown(numbers),
-        "card.html": page.html(numbers, {}),
-        page.PICTURE: glance_picture.draw(numbers),
-    }
     contents = {}
-    for name, text in texts.items():
+    for name, text in page.texts(numbers, {}).items():
         contents[Path(folder, name)] = text.encode("utf-8", "backslashreplace")
     return files.write_all(contents)

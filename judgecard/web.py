@@ -129,6 +129,17 @@ def page(
     )
 
 
+def framed(document: str, title: str, sandbox: str = "") -> str:
+    """A whole document in a frame of a notebook, in which nothing runs but what the
+    sandbox allows.
+    """
+    style = "width:100%;height:760px;border:1px solid #d0d0d0"
+    about = f'title="{html.escape(title)}" style="{style}"'
+    inside = html.escape(document, quote=True)
+    allowed = f'sandbox="{sandbox}"' if sandbox else "sandbox"
+    return f'<iframe {allowed} {about} srcdoc="{inside}"></iframe>'
+
+
 def render(template: str, site: Path = SITE, **values: Any) -> str:
     """A template with these values; what is not marked safe is escaped, and no value is
     a template.
