@@ -10,7 +10,6 @@ import functools
 import gzip
 import json
 import math
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -64,8 +63,6 @@ class Turn(NamedTuple):
     about: the stage that asked, and which of its parts; empty of a recording.
     prompt: what was asked; empty where it is not published.
     text: the answer; the hash of one that is not here, or an error in brackets.
-    marks: the places of the answer that the score was read from, (begin, end) in
-    characters.
     trace: how it was read, in lines.
     reasoning: what the judge thought before it.
     """
@@ -73,7 +70,6 @@ class Turn(NamedTuple):
     about: str
     prompt: str
     text: str
-    marks: tuple[tuple[int, int], ...] = ()
     trace: tuple[str, ...] = ()
     reasoning: str = ""
 
@@ -129,21 +125,6 @@ def shard(
     return web.page(title, content, (web.SITE / "explorer.js",), home=home)
 
 
-def in_utf16(text: str, span: tuple[int, int]) -> tuple[int, int]:
-    """A span of a text as a browser's script counts it, in units of 16 bits.
-
-    span: (begin, end) in characters. A character beyond the first 65,536, such as an
-    emoji, is two units.
-    """
-    begin, end = (_units(text[:place]) for place in span)
-    return begin, end
-
-
-def _units(text: str) -> int:
-    """The length of a text in units of 16 bits; half a pair of them is one, too."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
 def packed(judged: Mapping[str, pd.DataFrame]) -> str:
     """Judgments by judge as text of letters, digits, + and /: gzipped JSON, each long
     text in it once.
@@ -151,7 +132,7 @@ def packed(judged: Mapping[str, pd.DataFrame]) -> str:
     judged: frames of the columns `COLUMNS` by the judge's title.
     Returns: the same text for the same judgments, of {"texts": [...], "judges": [...],
     "rows": [[input_id, system_id, aspect, human, value, status, reason, gap, input,
-    reference, output, [[about, prompt, answer, marks, trace, reasoning], ...], judge],
+    reference, output, [[about, prompt, answer, trace, reasoning], ...], judge],
     ...]}; input to output, prompt, answer, trace and reasoning are places in texts,
     judge is one in judges.
     """
@@ -184,8 +165,7 @@ def _packed_row(row: Any, places: dict[str, int]) -> list[Any]:
         answer = place(turn.text)
         trace = place("\n".join(turn.trace))
         reasoning = place(turn.reasoning)
-        marks = [in_utf16(turn.text, mark) for mark in turn.marks]
-        turns.append([turn.about, prompt, answer, marks, trace, reasoning])
+        turns.append([turn.about, prompt, answer, trace, reasoning])
     return [
         str(row.input_id),
         str(row.system_id),
@@ -514,7 +494,7 @@ def _as_text(value: Any) -> str:
 def _turn(
     about: str, prompt: str, text: str, read: Callable[[str], Parsed] | None
 ) -> Turn:
-    """An answer with the places that its parser read, and the parser's trace."""
+    """An answer with the trace of its parser."""
     if read is None or isinstance(text, HashedText):
         return Turn(about, prompt, str(text))
     reading = read(text)
@@ -530,46 +510,4 @@ def _turn(
             is_empty = value in (None, "", ())
             if field.name != "feedback" and not is_empty:
                 lines.append(f"{field.name:9}{value}")
-    return Turn(about, prompt, text, _marks(text, reading), tuple(lines))
-
-
-def _marks(text: str, reading: Parsed) -> tuple[tuple[int, int], ...]:
-    """Where the text has what was read."""
-    errors = getattr(reading, "errors", ())
-    if errors:
-        return _error_spans(text, errors)
-    if not reading.ok:
-        return ()
-    # The value is looked for in the words that the parser matched, where it says
-    # them, else in what stands behind the feedback.
-    begin = len(getattr(reading, "feedback", ""))
-    end = len(text)
-    spans_around = []
-    words = getattr(reading, "matched", "").split()
-    if words:
-        pattern = r"\s+".join(map(re.escape, words))
-        around = re.search(pattern, text, re.IGNORECASE)
-        if around:
-            begin, end = around.span()
-            spans_around = [around.span()]
-    value = getattr(reading, "choice", "")
-    if not value and isinstance(reading.value, float):
-        value = f"{reading.value:g}"
-    if value:
-        # The value alone, not a digit of a longer number.
-        pattern = rf"(?<![\w.]){re.escape(value)}(?!\w)"
-        inside = [*re.finditer(pattern, text[begin:end], re.IGNORECASE)]
-        if inside:
-            last = inside[-1]
-            return ((begin + last.start(), begin + last.end()),)
-    return tuple(spans_around)
-
-
-def _error_spans(text: str, errors: Iterable[Any]) -> tuple[tuple[int, int], ...]:
-    """Where the locations of errors stand in the text, each once, in their order."""
-    spans = set()
-    for error in errors:
-        if error.location and error.location in text:
-            start = text.index(error.location)
-            spans.add((start, start + len(error.location)))
-    return tuple(sorted(spans))
+    return Turn(about, prompt, text, tuple(lines))

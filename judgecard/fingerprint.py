@@ -86,7 +86,7 @@ def of_data(judged_sets: Iterable[Any]) -> dict[str, str]:
         if not datasets.has(judged_set.name):
             columns += _TEXTS
         present = [name for name in columns if name in frame]
-        lines = frame[present].astype(str).agg("\x1f".join, axis=1)
+        lines = frame[present].map(str).agg("\x1f".join, axis=1)  # NaN, too
         hashes[judged_set.name] = _hash(sorted(lines))
     return hashes
 

@@ -2,12 +2,11 @@
 
     forms = ("rate_explain",)
     raw = recordings.load("acloserlook", aspects=("coherence",), prompt_forms=forms)
-    frame = recordings.attach(datasets.load("topical_chat"), scored, name="judge")
 
 `recordings.csv` says of each recording what `Recording` has, and the module here that
 reads it. Such a module has FILES (registry paths), READERS (functions that give the
 frame; their arguments are the options of `load`) and perhaps PROMPTS. `load` gives the
-raw outputs, `prompts` what was sent, `attach` puts read scores beside the ratings.
+raw outputs, `prompts` what was sent.
 """
 
 from __future__ import annotations
@@ -29,8 +28,6 @@ __all__ = [
     "OPTIONAL",
     "PAIR_KEYS",
     "Recording",
-    "attach",
-    "describe",
     "has",
     "keys",
     "load",
@@ -170,35 +167,6 @@ def prompts(name: str, **options: Any) -> pd.DataFrame:
     if name not in prompts_of:
         raise ValueError(f"{name}: its publisher kept no prompts")
     return prompts_of[name](**options)[[*KEYS[:-1], "prompt"]]
-
-
-def attach(frame: pd.DataFrame, scored: pd.DataFrame, name: str) -> pd.DataFrame:
-    """The long frame with a column `name`: the judge's `value` for the same output and
-    aspect, NaN where it has none.
-
-    frame: of the data set, as `datasets.load` gives it.
-    scored: columns input_id, system_id, aspect and value, at most one row an output and
-    aspect: choose judge and prompt form, and reduce the draws, before.
-    Raises: ValueError where `scored` or `frame` has several rows for one output and
-    aspect.
-    """
-    keys = ["input_id", "system_id", "aspect"]
-    column = scored[[*keys, "value"]].rename(columns={"value": name})
-    return frame.merge(column, how="left", on=keys, validate="one_to_one")
-
-
-def describe() -> pd.DataFrame:
-    """One row a recording that is fetched by default: data set, title, rows, what is
-    kept, licence.
-
-    Needs no data file.
-    """
-    table = (
-        _TABLE.loc[list(NAMES)]
-        .rename_axis("recording")
-        .rename(columns={"n_rows": "rows"})
-    )
-    return table[["dataset", "title", "rows", "kept", "licence"]]
 
 
 def __dir__() -> list[str]:

@@ -110,21 +110,12 @@
     section("Reference", texts[row[REFERENCE]]);
     if (!row[TURNS].length) made("p", "Prompt and answer were not kept; there is the score alone.", one);
     let before = null;
-    row[TURNS].forEach(([about, prompt, answer, marks, trace, reasoning], number) => {
+    row[TURNS].forEach(([about, prompt, answer, trace, reasoning], number) => {
       if (prompt !== before) section("Prompt", texts[prompt]);
       before = prompt;
       const many = row[TURNS].length > 1 ? ` ${number + 1} of ${row[TURNS].length}` : "";
       fold("Reasoning, from which no score is read", texts[reasoning]);
-      const where = section(`Answer${many}${about ? `: ${about}` : ""}`, " ");
-      let from = 0;
-      where.replaceChildren();
-      for (const [start, end] of marks) {
-        if (start < from) continue;
-        where.append(texts[answer].slice(from, start));
-        made("mark", texts[answer].slice(start, end), where);
-        from = end;
-      }
-      where.append(texts[answer].slice(from));
+      section(`Answer${many}${about ? `: ${about}` : ""}`, texts[answer]);
       fold("How the parser read it", texts[trace]);
     });
   }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -201,13 +200,6 @@ def test_a_pair_of_cards_without_scores_is_refused() -> None:
         compared(Card({}), Card({}))
 
 
-class Terminal(io.StringIO):
-    """What a person types."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 def plain_command(server: LoopbackServer, *more: str) -> list[str]:
     """`command` without a word on the columns."""
     words = command(server, *more)
@@ -226,25 +218,6 @@ def test_own_columns_need_one_command(own: Path, server: LoopbackServer) -> None
     assert {"rater_2=ben", "system_id=bot"} <= {*plan["proposed"]}
     [plan] = said["columns"].values()
     assert "proposed" not in plan
-
-
-@pytest.mark.parametrize(
-    ("answers", "code", "raters"),
-    [("\n", 0, 3), ("rater_3=\n\n", 0, 2), ("no\n", 2, 0)],
-)
-def test_the_plan_of_columns_can_be_answered(
-    answers: str,
-    code: int,
-    raters: int,
-    own: Path,
-    server: LoopbackServer,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("sys.stdin", Terminal(answers))
-    assert run(*plain_command(server)) == code
-    if raters:
-        part = json.loads(Path("card/card.json").read_text())["sets"]["mine"]
-        assert part["aspects"]["overall"]["raters"]["number"] == raters
 
 
 def test_a_card_is_made_again_by_one_word(own: Path, server: LoopbackServer) -> None:

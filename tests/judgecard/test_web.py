@@ -5,10 +5,8 @@ from __future__ import annotations
 import base64
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from judgecard import explorer, web
+from judgecard import web
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(40))
 
@@ -32,13 +30,3 @@ def test_a_picture_is_shown(png):
 def test_what_is_no_picture_is_named_and_not_shown(png):
     shown = web.picture(png, "a <b>")
     assert shown == "<p>a picture that cannot be read: a &lt;b&gt;</p>"
-
-
-@given(st.text(), st.text(min_size=1), st.text())
-def test_marks_count_as_a_browser_counts(before, marked, after):
-    text = before + marked + after
-    span = (len(before), len(before) + len(marked))
-    begin, end = explorer.in_utf16(text, span)
-    units = text.encode("utf-16-le", "surrogatepass")
-    seen = units[2 * begin : 2 * end].decode("utf-16-le", "surrogatepass")
-    assert seen == marked

@@ -208,8 +208,9 @@ def test_unieval_on_summeval(put, records, data):
     found = recordings.load("unieval_summeval")
     assert len(found) == recordings.spec("unieval_summeval").n_rows
     assert not found.duplicated(list(recordings.KEYS)).any()
-    joined = recordings.attach(data("summeval"), found, "unieval")
-    assert joined["unieval"].tolist() == [n / 4 for n in range(6400)]
+    keys = ["input_id", "system_id", "aspect"]
+    joined = data("summeval").merge(found, how="left", on=keys, validate="one_to_one")
+    assert joined["value"].tolist() == [n / 4 for n in range(6400)]
     put(published_scores.UNIEVAL, records[:-1])
     with pytest.raises(ValueError, match="got 1599, expected 1600"):
         recordings.load("unieval_summeval")
