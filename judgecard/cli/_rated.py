@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from nlgeval_lib.cli._options import Reading, Several, by_comma, note, option, say
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from nlgeval_lib.scoring.rows import Parts, Rows
 
 
@@ -111,3 +113,39 @@ def scale_of(text: str, flag: str = "--scale") -> tuple[float, float] | None:
         if ends[0] < ends[1] and all(map(math.isfinite, ends)):
             return ends
     raise ValueError(f"{flag} {text}: the lowest and the highest, such as 1-5 or 1-10")
+
+
+def as_text(tables: Mapping[str, pd.DataFrame], format: str) -> str:
+    """Tables by their headings as text, csv, markdown or jsonl (the heading as `table`);
+    empty ones are left out.
+    """
+    from nlgeval_lib.files import json_lines
+    from nlgeval_lib.scoring.cells import inert
+    from nlgeval_lib.tables import show
+
+    parts = []
+    for heading, table in tables.items():
+        if not len(table):
+            continue
+        if format == "csv":
+            parts.append(table.map(inert).to_csv(index=False, lineterminator="\n"))
+        elif format == "jsonl":
+            rows = [{"table": heading, **row} for row in table.to_dict("records")]
+            parts.append("".join(json_lines(rows)))
+        else:
+            shown = show(table, heading, rows=len(table))
+            parts.append(f"{shown.markdown if format == 'markdown' else shown.text}\n")
+    return ("" if format == "jsonl" else "\n").join(parts)
+
+
+def in_one_column(
+    table: pd.DataFrame, ends: Sequence[str], title: str, after: str
+) -> pd.DataFrame:
+    """The table with the ends of an interval, two columns, as one after another one."""
+    intervals = []
+    for low, high in table[list(ends)].to_numpy(dtype=float):
+        missing = math.isnan(low) or math.isnan(high)
+        intervals.append("" if missing else f"[{low:.3f}, {high:.3f}]")
+    joined = table.drop(columns=list(ends))
+    joined.insert(joined.columns.get_loc(after) + 1, title, intervals)
+    return joined

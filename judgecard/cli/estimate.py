@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from judgecard.cli._rated import Rated
+from judgecard.cli._rated import Rated, as_text, in_one_column
 from nlgeval_lib.cli._options import (
     Several,
     command,
-    echo,
     note,
     option,
     say,
@@ -106,26 +105,13 @@ def estimate(options: Estimate) -> None:
       nlgeval estimate scores.csv --score judge --human human
       nlgeval estimate scores.csv --score judge --human ann --human bob --by aspect
     """
-    from nlgeval_lib.files import json_lines
-
     tables: dict[str, pd.DataFrame] = {}
     for group in _groups(options, options.topic):
         title = f"{group.label}: " if group.label else ""
         tables.update(_tables(group, title, options))
     if options.format == "text":
-        for name, table in tables.items():
-            echo([name, _joined(table), ""])
-    elif options.format == "csv":
-        texts = [
-            table.to_csv(index=False, lineterminator="\n") for table in tables.values()
-        ]
-        typer.echo("\n".join(texts), nl=False)
-    else:
-        records = []
-        for name, table in tables.items():
-            for record in table.to_dict("records"):
-                records.append({"table": name, **record})
-        typer.echo("".join(json_lines(records)), nl=False)
+        tables = {title: _joined(table) for title, table in tables.items()}
+    typer.echo(as_text(tables, options.format), nl=False)
 
 
 @command("plan-labels")
@@ -244,18 +230,11 @@ def _in_words(plan: LabelPlan) -> str:
 
 def _joined(table: pd.DataFrame) -> pd.DataFrame:
     """A table with the two ends of each interval in one column, after its value."""
-    joined = table
-    for low, high, before in (("low", "high", 1), ("low_alone", "high_alone", 3)):
-        if low not in joined:
-            continue
-        ends = zip(joined[low], joined[high], strict=True)
-        intervals = [_interval(*pair) for pair in ends]
-        joined = joined.drop(columns=[low, high])
-        joined.insert(before + 1, f"interval{' of labels' * (before > 1)}", intervals)
+    value = table.columns[1]
+    joined = in_one_column(table, ("low", "high"), "interval", value)
+    if "low_alone" in joined:
+        ends = ("low_alone", "high_alone")
+        joined = in_one_column(joined, ends, "interval of labels", "labels alone")
     if not joined["reason"].any():
         joined = joined.drop(columns="reason")
     return joined
-
-
-def _interval(low: float, high: float) -> str:
-    return "" if low != low else f"[{low:.3f}, {high:.3f}]"

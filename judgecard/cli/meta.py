@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from judgecard.cli._rated import Rated
+from judgecard.cli._rated import Rated, as_text, in_one_column
 from nlgeval_lib.cli._options import (
     SOME_MISSING,
     Several,
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from judgecard.rated_files import Result, Settings
-    from nlgeval_lib.scoring.rows import Parts, Rows
+    from nlgeval_lib.scoring.rows import Parts
 
 SETTINGS = (
     "nan",
@@ -159,7 +158,7 @@ def correlations(options: Meta) -> None:
     With --pairs scores are verdicts (1, 2, 0; A, B, tie) against `preference`, or what
     --human names: accuracy, consistency between the two orders, position bias.
     """
-    from judgecard import label_sheets, rated_files
+    from judgecard import label_agreement, label_sheets, rated_files
     from nlgeval_lib.scoring import score_files
     from nlgeval_lib.scoring.columns import OTHER
 
@@ -174,22 +173,14 @@ def correlations(options: Meta) -> None:
     data = options.rated(rows, scores, ["human"])
     note(label_sheets.unequal(data.frame))
     if options.labels:
-        return _agreement(options, data, scores)
+        return _put(
+            as_text(label_agreement.tables(data, scores), options.format), options
+        )
     result = rated_files.correlate(data, scores, settings, options.by)
-    _put(as_text(result, options.format), options)
+    _put(_of_result(result, options.format), options)
     shown = [name.removeprefix(OTHER) for name in scores]
     if _report_missing(result.correlations, shown):
         raise typer.Exit(SOME_MISSING)
-
-
-def _agreement(options: Meta, data: Rows, scores: Sequence[str]) -> None:
-    """Print or write how often judges give the label that people give."""
-    from judgecard import label_agreement
-
-    texts = []
-    for title, table in label_agreement.tables(data, scores).items():
-        texts.append(_as_text(table, title, options.format))
-    _put("\n".join(texts), options)
 
 
 def _put(text: str, options: Meta) -> None:
@@ -247,9 +238,7 @@ def _settings(options: Meta) -> Settings:
 
 def _judges_of_pairs(options: Meta) -> None:
     """Print or write the table of a file's judges of pairs."""
-    import pandas as pd
-
-    from judgecard import pair_judges, rated_files
+    from judgecard import pair_judges
 
     rows = _rows(options, "preference")
     if not options.human and "preference" not in rows.theirs:
@@ -264,9 +253,12 @@ def _judges_of_pairs(options: Meta) -> None:
     note(data.unused_marks(by_comma(options.missing_values)))
     note(pair_judges.code_of(data, ["preference", *scores]))
     table = pair_judges.of_file(data, scores, options.unread, options.seed)
-    result = rated_files.Result(table, pd.DataFrame())
-    text = as_text(result, options.format, "Verdicts against preferences")
-    _put(text, options)
+    title = "Verdicts against preferences"
+    if options.format == "jsonl":
+        title = "correlations"
+    elif options.format != "csv":
+        table = _joined(table)
+    _put(as_text({title: table}, options.format), options)
 
 
 def _report_missing(table: pd.DataFrame, scores: Sequence[str]) -> int:
@@ -284,53 +276,23 @@ def _report_missing(table: pd.DataFrame, scores: Sequence[str]) -> int:
 # -- the tables as text
 
 
-def as_text(
-    result: Result, format: str, title: str = "Correlation with human ratings"
-) -> str:
-    """Both tables and the notes, as text, csv (the correlations, then the differences
-    with their own header), markdown or jsonl (a `table` a line).
-    """
-    from nlgeval_lib.files import json_lines
-
+def _of_result(result: Result, format: str) -> str:
+    """Both tables and the notes; csv and jsonl have no notes, and every column."""
     if format == "jsonl":
-        tables = {
+        both = {
             "correlations": result.correlations,
             "differences": result.differences,
         }
-        rows = []
-        for name, table in tables.items():
-            for row in table.to_dict("records"):
-                rows.append({"table": name, **row})
-        return "".join(json_lines(rows))
-    titled = {
-        title: result.correlations,
+        return as_text(both, format)
+    tables = {
+        "Correlation with human ratings": result.correlations,
         "Differences": result.differences,
     }
-    parts = []
-    for heading, table in titled.items():
-        if not len(table):
-            continue
-        parts.append(
-            _as_text(_joined(table) if format != "csv" else table, heading, format)
-        )
-    if result.notes and format != "csv":
-        parts.append("".join(f"note: {note}\n" for note in result.notes))
-    return "\n".join(parts)
-
-
-def _as_text(table: pd.DataFrame, heading: str, format: str) -> str:
-    """One table as text, csv, markdown or jsonl (the heading as `table`)."""
-    from nlgeval_lib.files import json_lines
-    from nlgeval_lib.scoring.cells import inert
-    from nlgeval_lib.tables import show
-
     if format == "csv":
-        return table.map(inert).to_csv(index=False, lineterminator="\n")
-    if format == "jsonl":
-        rows = [{"table": heading, **row} for row in table.to_dict("records")]
-        return "".join(json_lines(rows))
-    shown = show(table, heading, rows=len(table))
-    return f"{shown.markdown if format == 'markdown' else shown.text}\n"
+        return as_text(tables, format)
+    joined = {heading: _joined(table) for heading, table in tables.items()}
+    notes = "".join(f"note: {note}\n" for note in result.notes)
+    return "\n".join(filter(None, [as_text(joined, format), notes]))
 
 
 def _joined(table: pd.DataFrame) -> pd.DataFrame:
@@ -344,7 +306,8 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
         after = estimate
         for start, title in intervals.items():
             if f"{start}_low" in table.columns:
-                table = _one_column(table, start, title, after)
+                ends = (f"{start}_low", f"{start}_high")
+                table = in_one_column(table, ends, title, after)
                 after = title
     return table
 
@@ -357,17 +320,3 @@ def _hold_everything(table: pd.DataFrame) -> bool:
         return False
     widths = (table["ci_high"] - table["ci_low"]).dropna()
     return bool((widths >= EVERYTHING).mean() > 0.5)
-
-
-def _one_column(
-    table: pd.DataFrame, start: str, title: str, after: str
-) -> pd.DataFrame:
-    """The table with `START_low` and `START_high` as one column, after another one."""
-    ends = [f"{start}_low", f"{start}_high"]
-    intervals = []
-    for low, high in zip(table[ends[0]], table[ends[1]], strict=True):
-        missing = math.isnan(low) or math.isnan(high)
-        intervals.append("" if missing else f"[{low:.3f}, {high:.3f}]")
-    joined = table.drop(columns=ends)
-    joined.insert(joined.columns.get_loc(after) + 1, title, intervals)
-    return joined
