@@ -18,7 +18,6 @@ from nlgeval_lib import datasets
 from nlgeval_lib.scoring.cells import as_number, is_missing
 from nlgeval_lib.scoring.columns import RATER, RATING, is_fact, known, nearest
 from nlgeval_lib.scoring.rows import Parts
-from nlgeval_lib.scoring.score_files import score_columns
 
 Kind = Literal["empty", "text", "name", "rating", "number", "label", "object"]
 # A scale from 0 to 10 has so many values; a column with more is no column of ratings.
@@ -326,12 +325,7 @@ def proposed(rows: Parts, frame: pd.DataFrame, contents: Sequence[Content]) -> P
     reasons: dict[str, str] = {}
     mapping = _texts(rows, by_name, free, reasons)
     mapping |= _places(rows, frame, by_name, free, mapping, reasons)
-    # what `nlgeval score` wrote: recorded, or with a status beside
-    recorded = []
-    for name in rows.columns:
-        has_status = score_columns(name)[1] in rows.columns and name != "status"
-        if has_status or name in rows.earlier.get("scores", {}):
-            recorded.append(name)
+    recorded = rated_columns.recorded_scores(rows, rows.columns)
     scores = list(recorded)
     rated: list[str] = []
     for name in free:

@@ -16,6 +16,7 @@ from nlgeval_lib import datasets, statistics
 from nlgeval_lib.scoring import rows
 from nlgeval_lib.scoring.cells import InputError, is_missing
 from nlgeval_lib.scoring.columns import is_fact
+from nlgeval_lib.scoring.score_files import score_columns
 
 # The columns that are taken for families and topics unless others are named.
 FAMILY = "system_family"
@@ -87,6 +88,18 @@ def with_mean(data: rows.Parts, prefix: str) -> rows.Parts:
     sources = {**plan.sources, rows.RATING: raters}
     why = {**plan.why, rows.RATING: "said"}
     return replace(data, plan=replace(plan, sources=sources, why=why))
+
+
+def recorded_scores(data: rows.Rows | rows.Parts, columns: Sequence[str]) -> list[str]:
+    """Which of some columns `nlgeval score` wrote: those recorded beside the file, then
+    those that have a status beside them.
+    """
+    scores = [name for name in data.earlier.get("scores", {}) if name in columns]
+    for name in columns:
+        has_status = score_columns(name)[1] in columns and name != "status"
+        if has_status and name not in scores:
+            scores.append(name)
+    return scores
 
 
 def ratings_in(columns: Iterable[str]) -> list[str]:

@@ -19,7 +19,7 @@ from judgecard.label_sheets import PROBABILITY
 from judgecard.rated_rows import training_column
 from nlgeval_lib import statistics
 from nlgeval_lib.names import meant
-from nlgeval_lib.scoring import rows, score_files
+from nlgeval_lib.scoring import rows
 from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.columns import OTHER, nearest
 from nlgeval_lib.scoring.correlations import Grid
@@ -117,9 +117,7 @@ class Settings:
     correct: str = "holm"
     compare: bool = True
     baselines: bool = True
-    # how the columns of single raters begin, for the ceiling, and whose kind is said
     raters: str = "rater_"
-    # columns: None for system_family and topic where they are, "" for none
     family: str | None = None
     topic: str | None = None
 
@@ -173,13 +171,7 @@ def score_columns(data: Rows | Parts, asked: Sequence[str]) -> list[str]:
             raise InputError(f"--score {data.lacks(name)}")
     if asked:
         return list(dict.fromkeys(asked))
-    recorded = data.earlier.get("scores", {})
-    scores = [name for name in recorded if name in columns]
-    for name in columns:
-        status_column = score_files.score_columns(name)[1]
-        has_status = status_column in columns
-        if has_status and name not in scores and name != "status":
-            scores.append(name)
+    scores = rated_columns.recorded_scores(data, columns)
     if not scores and "value" not in columns:
         raise InputError(
             f"{data.name}: which column has the scores? Give --score; "
@@ -202,14 +194,8 @@ def needed(
     columns |= {rows.RATING, *rows.IDS, by or "aspect", "dataset"}
     columns |= {settings.family or rated_columns.FAMILY}
     columns |= {settings.topic or rated_columns.TOPIC}
-    raters = ""
-    if settings.baselines:
-        raters = settings.raters
-
-    def takes_part(name: str) -> bool:
-        return name in columns or bool(raters and name.startswith(raters))
-
-    return takes_part
+    raters = settings.raters if settings.baselines else ""
+    return lambda name: name in columns or bool(raters and name.startswith(raters))
 
 
 def correlate(
@@ -231,20 +217,6 @@ def correlate(
     """
     settings = settings or Settings()
     notes: list[str] = []
-    _check_ratings(data)
-    # Where the file gives no families, the note names the column that would.
-    if note := rated_columns.related_systems(data.frame):
-        has_families = rated_columns.FAMILY in data.frame.columns
-        if not has_families and settings.family is None:
-            notes.append(note)
-    tables = _Tables(settings, notes)
-    for group in _groups(data, scores, settings, by):
-        tables.add_group(group)
-    return tables.result()
-
-
-def _check_ratings(data: Rows) -> None:
-    """Raises: InputError where no row has a rating."""
     if rows.RATING not in data.frame.columns:
         likely = nearest(data.plan, data.columns, rows.RATING) or "COLUMN"
         raise InputError(
@@ -254,6 +226,15 @@ def _check_ratings(data: Rows) -> None:
     if not data.frame[rows.RATING].notna().any():
         column = data.theirs.get("human", "human")
         raise InputError(f"{data.name}: no row has a rating in {column!r}")
+    # Where the file gives no families, the note names the column that would.
+    if note := rated_columns.related_systems(data.frame):
+        has_families = rated_columns.FAMILY in data.frame.columns
+        if not has_families and settings.family is None:
+            notes.append(note)
+    tables = _Tables(settings, notes)
+    for group in _groups(data, scores, settings, by):
+        tables.add_group(group)
+    return tables.result()
 
 
 @dataclass(frozen=True)
@@ -322,11 +303,11 @@ def _groups(
             places.iloc[members],
             flat,
             frame[rows.RATING].to_numpy(dtype=float)[members],
-            _members(values, members),
-            _members(baselines, members),
+            {name: pd.Series(values[name][members]) for name in values},
+            {name: pd.Series(baselines[name][members]) for name in baselines},
             ratings,
-            _labels_of(families, members),
-            _labels_of(topics, members),
+            None if families is None else families[members],
+            None if topics is None else topics[members],
         )
 
 
@@ -343,23 +324,6 @@ def _raters(data: Rows, settings: Settings) -> dict[str, list[np.ndarray]]:
     for kind, names in kinds.items():
         by_kind[kind] = [frame[name].to_numpy(dtype=float) for name in names]
     return by_kind
-
-
-def _labels_of(labels: np.ndarray | None, members: np.ndarray) -> np.ndarray | None:
-    """The labels of a group's rows; None where there are none."""
-    if labels is None:
-        return None
-    return labels[members]
-
-
-def _members(
-    values: Mapping[str, np.ndarray], members: np.ndarray
-) -> dict[str, pd.Series]:
-    """The values of a group's rows, column by column. members: the rows' positions."""
-    series = {}
-    for name, column in values.items():
-        series[name] = pd.Series(column[members], name=name)
-    return series
 
 
 def _check_flat(settings: Settings) -> None:
