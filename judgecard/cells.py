@@ -14,9 +14,6 @@ Numbers = dict[str, Any]
 def interval(result: Any, value: float | None = None) -> Numbers:
     """A result of `statistics` as the card keeps it: `value, low, high, n, signature`,
     and `reason` where the result has one.
-
-    result: a number of `statistics` with its interval.
-    value: stands in place of the result's own.
     """
     if value is None:
         value = float(result)
@@ -36,7 +33,6 @@ def mean_interval(values: np.ndarray, units: np.ndarray | None = None) -> Number
     """A mean and its 95 % interval by t over the means of units (over values without).
 
     values: NaN is left out.
-    units: a label a value, such as its input: values of one unit are not independent.
     Returns: `value, low, high, n`, n being the number of units; `low` and `high` are
     NaN for one unit. A `reason` alone where no value is left.
     """
@@ -64,8 +60,6 @@ def mean_interval(values: np.ndarray, units: np.ndarray | None = None) -> Number
 def interval_by_moves(value: float, moves: np.ndarray) -> Numbers:
     """A value and its interval by t, from what each unit moves it: as the mean of the
     moves spreads.
-
-    moves: one a unit; their mean is the value's error.
     """
     cell = mean_interval(moves - moves.mean() + value)
     return cell | {"value": float(value)}
@@ -74,11 +68,7 @@ def interval_by_moves(value: float, moves: np.ndarray) -> Numbers:
 def difference_interval(
     values: np.ndarray, first: np.ndarray, second: np.ndarray, units: Any
 ) -> Numbers:
-    """The mean of some values less that of others, with its interval over units.
-
-    first, second: whether each value is among the ones, or the others; both have some.
-    units: a label a value: values of one unit, of either side, are not independent.
-    """
+    """The mean of some values less that of others, with its interval over units."""
     moves = np.zeros(len(values))
     means = []
     for side, sign in ((first, 1), (second, -1)):
@@ -104,10 +94,7 @@ def p_of_mean(cell: Numbers) -> float:
 
 
 def value_or_reason(measure: Callable[..., Any], *arguments: Any) -> Any:
-    """What a measure gives, or the reason why it gives nothing.
-
-    measure: its ValueError becomes the reason; every other error is raised.
-    """
+    """What a measure gives, or the reason why it gives nothing."""
     try:
         return measure(*arguments)
     except ValueError as error:
@@ -115,10 +102,7 @@ def value_or_reason(measure: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def interval_or_reason(measure: Callable[..., Any], *arguments: Any) -> Numbers:
-    """The result of a measure of `statistics` as a cell, or the reason why it gives none.
-
-    measure, arguments: as `value_or_reason` has them.
-    """
+    """The result of a measure of `statistics` as a cell, or the reason why it gives none."""
     try:
         return interval(measure(*arguments))
     except ValueError as error:

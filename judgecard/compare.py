@@ -21,7 +21,6 @@ def compared(first: Card, second: Card) -> pd.DataFrame:
     Paired on the rows that both cards have, aspect by aspect, by Kendall's tau-b over
     all outputs; of pairs by the share of right verdicts.
 
-    first, second: with their scores; the ratings are those of the first.
     Returns: a row a set and aspect: `set, aspect, n, first, second, gain, low, high, p,
     verdict`. A gain above 0 says that the second is better. `verdict` is "better",
     "worse", "no difference found", or why it cannot be said. `p` of pairs is that of

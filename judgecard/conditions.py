@@ -51,7 +51,6 @@ class Condition:
     def read(cls, text: str) -> Condition:
         """The condition that a text says.
 
-        text: blanks around its three parts are left out.
         Raises: ValueError with the form that is needed.
         """
         match = _CONDITION.fullmatch(text)
@@ -68,7 +67,6 @@ class Condition:
 
         A path to a number with an interval means its value.
 
-        numbers: of a card, of a set or of an aspect.
         Raises: ValueError for a path that leads to no number, with those near it.
         """
         target, around, _ = self._walked(numbers)
@@ -86,7 +84,6 @@ class Condition:
     def cell(self, numbers: Mapping[str, Any]) -> Mapping[str, Any]:
         """The number with its interval that the path leads to, or into.
 
-        numbers: as `value` has them.
         Returns: `value, low, high, n`, or `reason` where there is no number; empty for
         a number without an interval, such as a count.
         Raises: ValueError for a path that leads nowhere.
@@ -113,7 +110,6 @@ class Condition:
     def holds(self, numbers: Mapping[str, Any]) -> bool:
         """Whether it holds; a missing number fulfils no condition.
 
-        numbers: as `value` has them.
         Raises: ValueError as `value`.
         """
         value = self.value(numbers)
@@ -126,8 +122,6 @@ def holds(text: str, numbers: Mapping[str, Any]) -> bool:
     """Whether all conditions of a rule hold, or of one of its alternatives; a path that
     is not there fulfils none.
 
-    text: conditions joined by ` and `, alternatives by ` or `.
-    numbers: of a set or of an aspect.
     Raises: ValueError for a text that is no condition.
     """
     return any(

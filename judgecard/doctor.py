@@ -84,7 +84,6 @@ class Report:
 def report(read: Reader, request: Asked) -> Report:
     """What a file supports.
 
-    read: gives the file's rows with further texts of `--map` and of `--values`.
     Raises: InputError for a file that cannot be read.
     """
     rows = read([], [])

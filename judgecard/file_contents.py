@@ -116,10 +116,7 @@ class Proposal:
 
 
 def content(name: str, values: Sequence[Any]) -> Content:
-    """What the cells of a column are.
-
-    values: as they are written in the file.
-    """
+    """What the cells of a column are."""
     present = []
     for value in values:
         if not is_missing(value) and str(value).strip():
@@ -241,7 +238,6 @@ def of_columns(rows: Parts) -> tuple[pd.DataFrame, list[Content]]:
 def words_for(rows: Parts, needs: Collection[str]) -> tuple[list[str], list[str]]:
     """What `--map` and `--values` would say for what a file's names do not tell.
 
-    needs: of "output" and "human", what is needed.
     Returns: none of either where the file has all that is needed, or rows of pairs.
     """
     lacking = {*needs} - {*rows.theirs}
@@ -270,10 +266,7 @@ def mapping_said(proposal: Proposal) -> list[str]:
 def values_said(
     proposal: Proposal, contents: Sequence[Content], further: Sequence[str] = ()
 ) -> list[str]:
-    """What says the words that stand for ratings: texts of `--values`.
-
-    further: columns that are used beside those of people, places and texts.
-    """
+    """What says the words that stand for ratings: texts of `--values`."""
     columns_used = {*proposal.mapping.values(), *further}
     columns_used.update(proposal.raters, proposal.criteria)
     values = set()
@@ -310,10 +303,7 @@ def are_verdicts(values: Sequence[Any]) -> bool:
 
 
 def proposed(rows: Parts, frame: pd.DataFrame, contents: Sequence[Content]) -> Proposal:
-    """What the columns may be that no word of the user and no usual name takes.
-
-    rows: the file, with its plan. frame: its rows as they are written.
-    """
+    """What the columns may be that no word of the user and no usual name takes."""
     by_name = {column.name: column for column in contents}
     names_used: set[str] = set()
     for ours, names in rows.plan.sources.items():

@@ -39,10 +39,7 @@ class Difference:
 
 
 def of_judge(evaluator: Any, engine: Any, facts: Mapping[str, Any]) -> Fingerprint:
-    """The fields of a judge that was asked; None where one is not known.
-
-    facts: who answered, as the card has it under `judge`.
-    """
+    """The fields of a judge that was asked; None where one is not known."""
     fields: Fingerprint = {
         "model": getattr(engine, "model", None) or facts.get("model"),
         "revision": facts.get("revision"),
@@ -99,11 +96,7 @@ def _hash(texts: Iterable[str]) -> str:
 
 
 def known(numbers: Mapping[str, Any]) -> Fingerprint:
-    """The fingerprint of a card, without what is not known.
-
-    numbers: of the card. One that was made without a fingerprint has what it says of
-        the judge.
-    """
+    """The fingerprint of a card, without what is not known."""
     judge = numbers.get("judge", {})
     fields = {name: judge.get(name) for name in ("model", "revision", "engine")}
     fields |= numbers.get("fingerprint", {})
@@ -149,8 +142,6 @@ def check_same(
 ) -> list[str]:
     """Pass where a card may be held against the one that set the bar.
 
-    bar, card: the numbers of the cards; the first set the bar.
-    allowed: fields that may differ, or may not be known.
     Returns: what is to be known all the same, in sentences.
     Raises: InputError naming the fields that differ and the way out; for a field that
         is none.

@@ -19,7 +19,6 @@ def facts(card: Numbers) -> list[str]:
     """The three things to know of each set: how closely the judge follows people, how
     it stands to others, what has a score.
 
-    card: what `card.json` holds.
     Returns: three sentences a set, each with the set's name where there are several.
     """
     sentences = []
@@ -110,8 +109,6 @@ def _covered(numbers: Numbers) -> str:
 def kinds(card: Numbers) -> list[str]:
     """What the verdict says of each aspect, and of each set of pairs: "praises",
     "unproven", "fails", or "" where no rule holds.
-
-    card: what `card.json` holds.
     """
     of_aspects = []
     for name, numbers in card["sets"].items():
@@ -140,8 +137,6 @@ def kind(of_set: list[verdict.Finding], aspect: str) -> str:
 def steps(card: Numbers) -> list[str]:
     """What to do next: not for this aspect, more labels and how many, another prompt or
     judge, and where to hold it.
-
-    card: what `card.json` holds.
     """
     sentences = []
     for name, numbers in card["sets"].items():
@@ -208,10 +203,7 @@ def _held(name: str, numbers: Numbers, unpraised: set[str]) -> Iterator[str]:
 
 
 def price(card: Numbers) -> str:
-    """What a thousand judgments take, in one sentence.
-
-    card: what `card.json` holds.
-    """
+    """What a thousand judgments take, in one sentence."""
     parts = []
     for name, numbers in card["sets"].items():
         if numbers.get("cost"):
@@ -227,10 +219,7 @@ def price(card: Numbers) -> str:
 
 
 def cost(numbers: Mapping[str, Any]) -> str:
-    """Tokens, seconds and money of 1,000 judgments, of what is known.
-
-    numbers: as a set has them under `cost`.
-    """
+    """Tokens, seconds and money of 1,000 judgments, of what is known."""
     texts = [
         f"{numbers['prompt_tokens']:,.0f} prompt tokens",
         f"{numbers['new_tokens']:,.0f} new tokens",

@@ -29,8 +29,6 @@ _WORDS = {verdict.UNPROVEN: "not proved", verdict.FAILS: "not for this"}
 def draw(card: Numbers) -> str:
     """The picture as an SVG element, also a file's whole content; "" where no number
     has a value.
-
-    card: what `card.json` holds.
     """
     lines = [line for line in _lines(card) if line["cell"].get("value") is not None]
     if not lines:

@@ -73,9 +73,6 @@ class Judged:
 def rated(data: str | pd.DataFrame, name: str = "") -> Judged:
     """A set with its ratings, not judged yet: a data set by name, or a frame.
 
-    data: a frame needs `output`; `human`, or `rater_...` columns whose mean is taken.
-        Without `input_id` and `system_id` each row is an input of its own; without
-        `aspect` there is one, "overall".
     name: of a frame; "": that of its `attrs`, or "own".
     Raises: InputError for rows without ratings; UnknownName, DataUnavailable.
     """
@@ -109,8 +106,6 @@ def with_human_scale(judged: Judged, scale: Scale | None) -> Judged:
 def of_rows(rows: Parts) -> Judged:
     """Somebody's own rows, as `rated`; their name is that of the file.
 
-    rows: read from a file; other characters of its name than letters, digits and
-        underscores become underscores.
     Raises: InputError for rows without ratings.
     """
     frame = rows.whole().frame.reset_index(drop=True)
@@ -223,9 +218,6 @@ def scored(
 ) -> Judged:
     """The set with scores from elsewhere, joined by input, system and aspect.
 
-    scores: a frame with `input_id`, `system_id`, and `aspect` where the set has
-        several. Rows of the set without a score are kept.
-    scale: lowest and highest score; what is off it has no value.
     Raises: InputError for a column that is not there and for keys that do not fit.
     """
     keys = _keys_of_scores(judged, scores, column)
@@ -298,8 +290,6 @@ def recorded(dataset: str, recording: str, judge: str, form: str = "") -> Judged
 
     Texts are read by our parser, and draws averaged.
 
-    recording: its name; `MINIATURE` for the miniature judge.
-    form: of the prompt, where the recording has several.
     Returns: the rows of the aspects and systems that the recording is about.
     Raises: InputError for a judge that it does not have, and where no key fits;
     UnknownName; DataUnavailable.

@@ -23,7 +23,6 @@ _MOST = 20  # classes; more are no labels
 def tables(data: Rows, scores: Sequence[str]) -> dict[str, pd.DataFrame]:
     """How often does each judge give the label that people give, and which for which?
 
-    data: rows with labels as numbers. scores: the columns of judges.
     Returns: by title. "Agreement of labels": `judge, measure, value, low, high, n,
     reason, signature`, with the accuracy of the commonest label as `constant`; and a
     table of counts a judge, people's labels in rows.

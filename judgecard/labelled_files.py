@@ -115,8 +115,6 @@ def labelled(
 ) -> Iterator[Labelled]:
     """The rows in groups, each with the mean of the ratings that a row has.
 
-    score: the column with the judge's score.
-    humans: the columns with ratings, one a rater or one for all.
     by: the column whose values are groups; None: `aspect` where it is there, "": one
     group.
     topic: the column of the inputs' topics; None: `topic` where it is there, "": none.

@@ -61,8 +61,6 @@ def _is_nearer(bar: conditions.Condition, other: conditions.Condition) -> bool:
 def outcome(size: Numbers, bar: conditions.Condition) -> str:
     """What the interval of a fault's size says: found, not there, or how large it would
     have to be for these data to tell.
-
-    size: a cell. bar: on its lower end, `> number`, or on its upper end, `< number`.
     """
     if size.get("low") is None:
         return f"not measured: {size.get('reason') or 'no interval'}"

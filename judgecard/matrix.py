@@ -95,7 +95,6 @@ def folder_of(judge: str) -> str:
 def pairs(cards: Mapping[str, Card]) -> pd.DataFrame:
     """Each two judges, compared on the rows that both scored.
 
-    cards: by the judge's name, with their scores.
     Returns: `set, aspect, first, second, n, gain, low, high, p, p_adjusted, verdict`; a
     gain above 0 says that the second follows the ratings better. `verdict` is "better",
     "worse" or "no difference found" by the corrected p, or why there is none.
@@ -126,7 +125,6 @@ def pairs(cards: Mapping[str, Card]) -> pd.DataFrame:
 def table(cards: Mapping[str, Card], tests: pd.DataFrame) -> pd.DataFrame:
     """A row a judge, set and aspect, the best first.
 
-    cards: by the judge's name. tests: of `pairs`.
     Returns: `set, aspect, judge, agreement, low, high, n, scored`, what 1,000 judgments
     take (`seconds, money, tokens`; NaN where it is not known), `standing` (`BEST`,
     `NOT_TOLD`, `WORSE`, or "" where there is no number), and whether it is on the
@@ -204,7 +202,6 @@ def _on_front(group: pd.DataFrame) -> list[bool]:
 def write(judged: pd.DataFrame, tests: pd.DataFrame, folder: str | Path) -> list[Path]:
     """Write matrix.csv, pairs.csv, matrix.html and the figure.
 
-    judged, tests: of `table` and `pairs`; each judge's card lies in its `folder_of`.
     Returns: what was written. Raises: OSError.
     """
     import matplotlib.pyplot as plt

@@ -25,7 +25,6 @@ _RANDOM = "random"
 def graded(judged: Judged) -> Numbers:
     """Everything that is measured of graded scores, aspect by aspect.
 
-    judged: a set with a judge's scores.
     Returns: what `card.json` has of the set: how much was scored (`coverage`, of
     judgments that were asked several times also by draw), `halo`, `aspects` by name,
     and the `worst` disagreements.
@@ -92,9 +91,6 @@ def coefficient(aspect: Aspect, coef: str, level: str) -> Numbers:
     `low` and `high` are for other systems and inputs like these, `low_these` and
     `high_these` for these systems alone, `low_families` and `high_families` for other
     families of systems, where there are families.
-
-    coef: a name of `statistics`.
-    level: "dataset", "input" or "system".
     """
     values = aspect.values
     human = aspect.human

@@ -43,11 +43,7 @@ def texts(card: Numbers, pictures: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def markdown(card: Numbers, pictures: Iterable[str] = ()) -> str:
-    """The whole card as Markdown.
-
-    card: what `card.json` holds.
-    pictures: names of figures; their files, NAME.svg, lie beside the card.
-    """
+    """The whole card as Markdown."""
     title = esc(card["title"])
     sentence = esc(card["verdict"]["sentence"])
     paragraphs = [f"# {title}", f"**{sentence}**"]
@@ -65,7 +61,6 @@ def markdown(card: Numbers, pictures: Iterable[str] = ()) -> str:
 def html(card: Numbers, pictures: Mapping[str, bytes]) -> str:
     """The whole card as one HTML page, its figures inside.
 
-    card: what `card.json` holds.
     pictures: name of a figure -> its PNG.
     """
     title = card["title"]
@@ -94,10 +89,7 @@ def html(card: Numbers, pictures: Mapping[str, bytes]) -> str:
 
 
 def sections(card: Numbers) -> list[tuple[str, str]]:
-    """Heading and Markdown of each part that there is, in the order of the page.
-
-    card: what `card.json` holds.
-    """
+    """Heading and Markdown of each part that there is, in the order of the page."""
     texts = {
         GLANCE: bullets([*glance.facts(card), glance.price(card)]),
         NEXT: bullets(glance.steps(card)),

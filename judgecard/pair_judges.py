@@ -115,7 +115,6 @@ def measured(
     gold: (pairs,) what people prefer.
     inputs: (pairs,) labels of what is drawn together for the interval; None: each pair
     alone.
-    unread: what a pair without a verdict counts as: `drop`, `wrong` or `tie`.
     Returns: `accuracy, ci_low, ci_high, n`, `accuracy where people decide` (without
     their ties), `coverage` and `ties` (shares of all verdicts), with two orders
     `consistency`, `kappa` and `bias` (from -1 to 1, above 0 for the output shown
@@ -190,7 +189,6 @@ def _length(text: Any) -> int:
 def ceiling(frame: pd.DataFrame) -> dict[str, Any] | None:
     """How often a rater says what most of the other raters say, mean over raters.
 
-    frame: pairs with a column `rater_...` a rater.
     Returns: a row of `table`; None for fewer than two raters.
     """
     columns = [name for name in frame if str(name).startswith("rater_")]
@@ -221,10 +219,8 @@ def table(
     """A row a judge of a frame of pairs, best first, then what costs nothing and the
     ceiling.
 
-    frame: a row a pair, with `preference`, and `input_id` where pairs share inputs.
     judges: name -> verdicts in the given order and swapped (None: not asked), both
     about the frame's outputs.
-    unread: as `measured` takes it.
     Returns: `judge` and the columns of `measured`, NaN where a judge lacks one.
     """
     gold = frame["preference"].to_numpy(dtype=float)
@@ -282,11 +278,6 @@ def of_file(
 ) -> pd.DataFrame:
     """The table of a file's judges (`table`).
 
-    data: the rows; `preference` is what people prefer.
-    scores: columns of verdicts, one a judge. The columns `NAME_given` and
-    `NAME_swapped` of a score NAME say what each order gave; of a single score also
-    `given` and `swapped`, as `nlgeval score` writes them.
-    unread: as `measured` takes it.
     Raises: InputError for a column that is not there, or no verdict.
     """
     if "preference" not in data.frame:

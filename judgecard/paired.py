@@ -138,8 +138,6 @@ def is_pairs(data: Any) -> bool:
 def load_paired(data: str | pd.DataFrame) -> Paired:
     """A set of pairs that is not judged yet.
 
-    data: the name of a data set; or a frame of pairs, which are numbered where it has
-        no `pair_id` or `input_id`.
     Raises: UnknownName; DataUnavailable.
     """
     if isinstance(data, str):
@@ -210,9 +208,6 @@ def as_rows(paired: Paired) -> pd.DataFrame:
 def from_scores(paired: Paired, scores: pd.DataFrame) -> Paired:
     """The verdicts of a judge that scored the rows of `as_rows`: the higher score is
     preferred, equal ones are a tie.
-
-    scores: a frame with `value`, its rows in the order of `as_rows`; a pair with a
-        missing score has no verdict.
     """
     values = scores["value"].to_numpy(dtype=float)
     first, second = values.reshape(2, -1)

@@ -85,7 +85,6 @@ PROBES: Mapping[str, Probe] = {
 def changed(judged: Judged, seed: int) -> dict[str, Judged]:
     """The set as each probe changes it: one output of each of some inputs, all aspects.
 
-    seed: of the choice of outputs, and of changes by chance.
     Returns: probe -> the changed set. A probe that can change fewer than three inputs
     is left out.
     """
@@ -127,7 +126,6 @@ def _one_output_an_input(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
 def effects(judged: Judged, probed: Mapping[str, Judged]) -> dict[str, Any]:
     """What did each probe do to the score?
 
-    judged: the set with the scores of its unchanged outputs.
     probed: probe -> the changed set with its scores.
     Returns: probe -> `words`, `expected`, and `effect`: the mean change as a share of
     the scale, with its interval over inputs. The instruction has `beyond_filler` too:

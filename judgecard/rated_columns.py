@@ -56,8 +56,6 @@ def numeric_raters(frame: pd.DataFrame, prefix: str) -> dict[str, list[str]]:
     """The kinds of raters with two or more columns of numbers, each with these columns.
 
     Mean ratings, ids and columns without any value are no raters.
-
-    prefix: as `rater_kinds` takes it.
     """
     usable = []
     for name in map(str, frame.columns):
@@ -118,8 +116,6 @@ def groups(
     its own.
 
     column: the column with families or topics; None for the default one, "" for none.
-    default: its usual name, `FAMILY` or `TOPIC`.
-    key: system_id or input_id, whichever the groups are of.
     Returns: a label a row; None where there is no such column, or no column `key`.
     Raises: InputError for an unknown column, and for a system (or input) of two groups.
     """
@@ -167,11 +163,7 @@ def group_labels(frame: pd.DataFrame, by: str | None) -> np.ndarray:
 
 
 def related_systems(frame: pd.DataFrame) -> str:
-    """A note on systems of a known data set that are of one family; "" for none.
-
-    frame: rows with `dataset` and `system_id`; where they name no data set, or several,
-    there is no note.
-    """
+    """A note on systems of a known data set that are of one family; "" for none."""
     named = frame.get("dataset")
     if named is None or "system_id" not in frame or named.nunique() != 1:
         return ""
@@ -195,11 +187,7 @@ def baselines(
     seed: int,
     constant: bool,
 ) -> dict[str, Any]:
-    """What costs nothing, beside the scores: name -> a value a row.
-
-    frame: with `output` where the length of the outputs is to be among them.
-    constant: whether some coefficient is defined for a judge that always says the same.
-    """
+    """What costs nothing, beside the scores: name -> a value a row."""
     columns: dict[str, Any] = {}
     texts = [None if is_missing(text) else text for text in frame.get("output", ())]
     if texts:

@@ -159,8 +159,6 @@ def score_columns(data: Rows | Parts, asked: Sequence[str]) -> list[str]:
     """The columns with scores: those asked for; else those recorded beside the file, or
     that have a status beside them; else `value`.
 
-    data: the file's rows.
-    asked: names as the user writes them; none: find them.
     Returns: the project's names of the columns, each once.
     Raises: InputError for a column that is not there, or where none can be recognised.
     """
@@ -186,7 +184,6 @@ def needed(
     """A test for the columns that take part in `correlate`: of a large file no other
     one is read.
 
-    scores, settings, by: as `correlate` takes them.
     Returns: a function that says of a column's name whether it takes part.
     """
     columns = {*scores, *map(training_column, scores), rows.RATER, "output"}
@@ -207,7 +204,6 @@ def correlate(
     """How well does each score follow the ratings in `human`, group by group? And which
     of every two scores follows them better?
 
-    data: the file's rows.
     settings: what is computed; None: the defaults.
     by: the column whose values are groups of their own; None: `aspect` where there are
     several, "": one group.

@@ -58,7 +58,6 @@ def prepared(
 ) -> tuple[Rows, list[str]]:
     """The rows as they are measured, and notes on what was done.
 
-    scores: columns with scores. humans: columns with ratings, single raters' too.
     Raises: InputError naming the cell that is no number; for one column that is both;
     for an output whose rows have several scores; where most numbers are off a stated
     scale.

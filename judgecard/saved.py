@@ -26,7 +26,6 @@ def demo() -> Any:
 def write(numbers: Any, folder: str | Path) -> list[Path]:
     """Write card.json, card.md, card.html and the picture of the first screen.
 
-    numbers: of a card. folder: is made where it is not there.
     Returns: the paths.
     Raises: OSError naming the path.
     """

@@ -29,7 +29,6 @@ def badge(card: Numbers) -> dict[str, Any]:
     """The badge as shields.io's endpoint takes it: of how many aspects the judge is
     proved to follow people, and for how many it must not be used.
 
-    card: what `card.json` holds.
     Source: https://shields.io/badges/endpoint-badge (schemaVersion 1).
     """
     counts = Counter(glance.kinds(card))
@@ -48,10 +47,7 @@ def badge(card: Numbers) -> dict[str, Any]:
 
 
 def badge_svg(card: Numbers) -> str:
-    """The badge as an SVG file, for where no server may be asked.
-
-    card: what `card.json` holds.
-    """
+    """The badge as an SVG file, for where no server may be asked."""
     parts = badge(card)
     label = tables.esc(parts["label"])
     message = tables.esc(parts["message"])
@@ -105,9 +101,6 @@ def _encoded(numbers: Numbers, figures: dict[str, bytes]) -> bytes:
 
 
 def markdown(name: str, card: Numbers) -> str:
-    """The line for a README that shows the badge's file.
-
-    name: of the badge's file, as the README finds it.
-    """
+    """The line for a README that shows the badge's file."""
     message = tables.for_markdown(files.printable(badge(card)["message"]))
     return f"![{_LABEL}: {message}]({name})"

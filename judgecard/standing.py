@@ -29,7 +29,6 @@ def committed() -> list[Path]:
 def read_all(paths: Sequence[str | Path]) -> dict[str, Card]:
     """Cards by the name of their file.
 
-    paths: of files and of folders; a folder stands for every card in it.
     Raises: InputError for what is no card; OSError.
     """
     cards = {}

@@ -52,8 +52,6 @@ class Told:
 def tell(text: str, numbers: Mapping[str, Any]) -> Told:
     """What does a card say of a condition?
 
-    text: PATH OPERATOR NUMBER, as `conditions` reads it; the set may be left out where
-        the card has one.
     Raises: ValueError for a text that is no condition, and for a path that leads
         nowhere, with the names near it.
     """

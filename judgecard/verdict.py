@@ -75,7 +75,6 @@ def sentence(sets: Numbers, listed: list[Finding]) -> str:
     """The verdict, one part a set, in words that the findings decide.
 
     sets: name -> what was measured of the set.
-    listed: the rules that hold, as `findings` gives them.
     """
     sentences = []
     for name, numbers in sets.items():
@@ -155,8 +154,6 @@ def needed(finding: Finding, measured: Numbers, numbers: Numbers) -> str:
     where more of them would not.
 
     An interval's half width shrinks with the root of their number, if all else stays.
-
-    measured: what the rule is about, an aspect or the set. numbers: of the set.
     """
     n = numbers.get(finding["more"])
     if not n:
@@ -175,8 +172,6 @@ def needed(finding: Finding, measured: Numbers, numbers: Numbers) -> str:
 def times_as_many(value: float, end: float, bar: float) -> float:
     """How many times as many units bring the end of an interval to a bar, if all else
     stays: a half width shrinks with the root of their number.
-
-    end: of the interval, on the side of the bar.
     """
     return float(((value - end) / (value - bar)) ** 2)
 

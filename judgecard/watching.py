@@ -177,7 +177,6 @@ class Watch:
     def add(self, frame: pd.DataFrame) -> None:
         """Take in a look.
 
-        frame: the rows, with `value` and `status` of today's answers.
         Raises: InputError where no answer came at all.
         """
         if (frame["status"] == FAILED).all():

@@ -104,11 +104,7 @@ def page(
 ) -> str:
     """A whole document.
 
-    title: of the browser's window and of the page.
-    content: HTML, which is not escaped: from `render`.
-    scripts: files; the page lets no other run.
     home: the link to the index; "" for a page that stands alone.
-    trail: where the page is, beside that link.
     """
     codes = []
     hashes = []
@@ -144,7 +140,6 @@ def render(template: str, site: Path = SITE, **values: Any) -> str:
     """A template with these values; what is not marked safe is escaped, and no value is
     a template.
 
-    template: its file name. site: the folder that has it.
     Raises: jinja2.UndefinedError where the template takes a value that is not given.
     """
     return _environment(site).get_template(template).render(values)
@@ -173,8 +168,6 @@ def _stylesheet() -> str:
 def folded(title: str, text: str) -> str:
     """Markdown that a code host shows when its title is clicked; nothing where there is
     no text.
-
-    title: plain text or Markdown that is escaped. text: Markdown.
     """
     if not text:
         return ""
@@ -191,10 +184,7 @@ def text_body(text: str) -> str:
 def notebook_body(
     document: dict[str, Any], below: bool = False, pictures: Pictures | None = None
 ) -> str:
-    """The cells of a notebook as HTML in which nothing runs and nothing is fetched.
-
-    pictures: where its pictures go; without it they are in the HTML.
-    """
+    """The cells of a notebook as HTML in which nothing runs and nothing is fetched."""
     parts = []
     for cell in document["cells"]:
         source = "".join(cell["source"])
@@ -283,9 +273,6 @@ def picture(
     """A PNG as an element; words in its place where it is none.
 
     png: its bytes, or base64 of them in one text or in lines.
-    alt: what is said to those who do not see it.
-    width: in pixels; what is no whole number is passed over.
-    pictures: where it is put; without it the picture is within the page itself.
     """
     if not isinstance(png, bytes):
         try:

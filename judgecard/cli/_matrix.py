@@ -28,7 +28,6 @@ def run(
 ) -> None:
     """Ask every judge of a plan, write a card each, and set them side by side.
 
-    options: of `card`. rated_sets, asking_of: give what is asked about, and a judge.
     Raises: ValueError where the plan does not say enough; Exit with 1 where the budget
     is spent, or completions failed.
     """

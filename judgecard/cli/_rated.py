@@ -22,7 +22,6 @@ class Proposing(Reading):
         """The rows of a file, as `read`; what is needed and not named is taken for what
         its cells look like, shown, and kept with the plan of columns.
 
-        needs: of "output" and "human".
         Raises: InputError.
         """
         from judgecard import file_contents
@@ -84,7 +83,6 @@ class Rated(Proposing):
     ) -> Rows:
         """The rows of a file as they are measured; notes are said.
 
-        on_scale: whether scores off the stated scale become missing here.
         Raises: InputError.
         """
         from judgecard import rated_rows

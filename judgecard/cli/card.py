@@ -359,7 +359,6 @@ def asking(options: AskedJudge, data: Sequence[Any], design: Design) -> Asking:
     """The judge that the options name, and what it is to be asked about; nothing is
     asked yet.
 
-    data: from `rated_sets`. design: how much is to be asked.
     Raises: ValueError; EngineError; Unavailable.
     """
     from judgecard import asked

@@ -131,10 +131,7 @@ def _next(options: Doctor, words: Sequence[str]) -> None:
 
 
 def said_of_reading(options: Reading, words: Sequence[str]) -> list[str]:
-    """The options that say how a file is read, as words of a command.
-
-    words: of the command already; what it says itself is not said twice.
-    """
+    """The options that say how a file is read, as words of a command."""
     from judgecard.config_files import key_of
 
     flags: list[str] = []
