@@ -382,6 +382,10 @@ def _next(
     """The next command, word by word; none where a person must act first."""
     if proposal.scores and counts.both >= _LEAST:
         words = ["nlgeval", "meta", request.path]
+        # raters by their usual names are taken where they are said
+        is_said = any(rows.plan.why[name] == "said" for name in rows.theirs)
+        if RATING not in rows.theirs and not is_said:
+            words += ["--human", "rater_*"]
         for name in proposal.scores:
             words += ["--score", name]
         if counts.inputs and counts.systems >= LEAST_SYSTEMS:
