@@ -116,9 +116,7 @@ class Sampler(LogitsProcessor):
         self.steps.append((numbers.cpu(), values.cpu()))
 
     def _without_padding(self, input_ids: torch.Tensor) -> torch.Tensor:
-        """The tokens, with the prompt's last token in place of padding on the left:
-        the penalty is then not on the padding token.
-        """
+        """The tokens, with the prompt's last one for padding: no penalty is on that."""
         if self.prompt is None:
             return input_ids
         width = self.prompt.shape[1]
@@ -182,9 +180,7 @@ def uniform(
 
 
 def _mixed(bits: torch.Tensor) -> torch.Tensor:
-    """Each number of 32 bits with its bits mixed, in place: a bit that is changed
-    changes each bit of the outcome about every other time.
-    """
+    """Numbers of 32 bits, mixed in place: each bit hangs on all bits of before."""
     bits ^= _shifted(bits, 16)
     bits *= 0x85EBCA6B - 2**32
     bits ^= _shifted(bits, 13)

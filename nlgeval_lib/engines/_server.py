@@ -1,11 +1,8 @@
 """Who answers behind an address, whether it may have our key, and what its answers
 mean: completions, or why not.
 
-The first half (`place`, `about`, `takes`, `revision`, `key`) finds out who it is,
-before anything is asked. The second half (`read`, `refused`, `fault`) makes a
-completion of an answer, or an `AttemptFailed` that says whether another attempt may
-help. Nothing that a server sends is trusted. What is kept of its texts has no run of
-15 letters and digits or more of the key, in any form that `_forms` lists, be it spread
+Nothing that a server sends is trusted. What is kept of its texts has no run of 15
+letters and digits or more of the key, in any form that `_forms` lists, be it spread
 over tokens as `repeats_key` says; other ways to hide a key are not looked for.
 """
 
@@ -22,7 +19,7 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from concurrent import futures
 from dataclasses import dataclass
 from typing import Any
@@ -35,35 +32,23 @@ from nlgeval_lib.records import Completion
 OFFICIAL = "https://api.openai.com/v1"
 # how the parts of a revision begin that mark another server or other settings
 MARKS = ("at:", "extra:", "quantization=", "load_in_4bit=", "load_in_8bit=")
-_SURELY = 1e-3  # a logarithm above it is of no probability, whatever was rounded
+MOST_WAIT = 120.0  # seconds that a server may ask to wait; beyond, a request fails
+SECRET = 16  # characters; what is shorter is no key but a word such as "EMPTY"
 # what a server says of a model, and what it is called in revisions
 _MODEL_FACTS = {"owned_by": "owner", "root": "root", "quantization": "quantization"}
-_UNKNOWN = re.compile(
-    r"unrecogni|unknown|unexpected|unsupported|not (permitted|allowed|supported)|extra",
-    re.I,
-)
 _PATIENCE = 10.0  # seconds for an answer that costs a server nothing
 _MOST = 1 << 20  # bytes of it
 _MOST_TOKENS = 1 << 32  # of one answer; a larger count is no count
+_SURELY = 1e-3  # a logarithm above it is of no probability, whatever was rounded
 # What servers call an end at the token limit, and an end that is none. What else they
 # say is kept as they say it.
 _CUT = ("length", "max_tokens", "max_length", "model_length")
 _BROKEN = ("error", "abort", "aborted", "cancelled", "canceled", "content_filter")
 # JSON can escape half a character, which no file and no tokenizer takes
 _HALVES = re.compile(r"[\ud800-\udfff]")
-# as much of a key's beginning is taken for the key: an excerpt may end within it
-_START = 12
-# A form of the key is looked for in pieces of so many signs, one begun every few: a run
-# of `_PIECE + _STEP - 1` signs has a piece in it.
-_PIECE = 12
-_STEP = 4
-# one sign as its number: percent-encoded, or escaped as in Python, JSON or HTML
-_ESCAPED = re.compile(r"(?:%|\\x|\\u00|&#x)([0-9a-f]{2});?", re.I)
-# seconds that a server may ask to wait; a request that is to wait longer fails
-MOST_WAIT = 120.0
-# characters; what is shorter is no key but a word such as "EMPTY" for a server that
-# wants none
-SECRET = 16
+# what an answer of another shape than OpenAI's leads to where it is read
+_MISSHAPEN = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+_RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"([\d.]+)s"')  # in Gemini's errors
 
 
 # -- who it is
@@ -72,7 +57,7 @@ SECRET = 16
 def place(address: str) -> str:
     """Host, port and path of a server, as keys have them; empty for OpenAI's own.
 
-    address: with or without a user's name and a final `/v1`, which are left out.
+    address: a user's name and a final `/v1` in it are left out.
 
     Example:
         >>> place("http://me@localhost:8000/v1")
@@ -136,22 +121,40 @@ def _facts(listed: Any, model: str) -> dict[str, str]:
     return facts
 
 
-def takes(address: str, model: str, key: str) -> bool:
-    """Whether a server takes vLLM's settings; False where it is silent.
+def _json_at(url: str, key: str) -> dict[str, Any]:
+    """The JSON object that a GET is answered with; empty for any other answer."""
+    import httpx2
 
-    It is asked once, with a value that vLLM refuses and others do not know.
+    async def get() -> bytes:
+        content = b""
+        client = httpx2.AsyncClient(headers=authorization(key), timeout=_PATIENCE)
+        # one limit for all: a server that sends a byte now and then is silent, too
+        async with (
+            asyncio.timeout(_PATIENCE),
+            client,
+            client.stream("GET", url) as response,
+        ):
+            async for part in response.aiter_bytes():
+                content += part
+                if len(content) > _MOST:
+                    return b""
+        return content if response.status_code == 200 else b""
 
-    Raises: EngineError where nobody is there.
-    """
-    body = {"model": model, "prompt": "1", "max_tokens": 1, "repetition_penalty": -1.0}
     try:
-        status, content = _exchange(f"{address}/completions", key, body)
-    except TimeoutError:
-        return False
-    answer = content.decode(errors="replace")
-    if status not in (400, 422) or "repetition_penalty" not in answer:
-        return False
-    return not _UNKNOWN.search(answer)
+        # a notebook's thread has an event loop already
+        with futures.ThreadPoolExecutor(1, "nlgeval-server") as threads:
+            answer = loaded(threads.submit(asyncio.run, get()).result())
+    except httpx2.ReadTimeout:
+        raise TimeoutError from None
+    except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+        host = urlsplit(url).netloc.rpartition("@")[2]
+        raise EngineError(
+            f"nobody answers at {host}: {error}; start the server, or read what is "
+            "stored with --engine replay"
+        ) from None
+    except (httpx2.HTTPError, ValueError):
+        return {}
+    return answer if isinstance(answer, dict) else {}
 
 
 def revision(base: str, facts: dict[str, str], extra: dict[str, Any]) -> str:
@@ -242,62 +245,14 @@ def _is_local(host: str) -> bool:
     return host == "localhost" or host.endswith(".localhost")
 
 
-def _plain(text: str) -> str:
-    """A text without blanks and signatures' marks, cut to 80 characters."""
-    return re.sub(r"[\s|+@]+", "_", _HALVES.sub("\ufffd", text))[:80]
-
-
-def _json_at(url: str, key: str) -> dict[str, Any]:
-    """The JSON object that a GET is answered with; empty for any other answer."""
-    status, content = _exchange(url, key)
-    with contextlib.suppress(ValueError):
-        answer = loaded(content)
-        if status == 200 and isinstance(answer, dict):
-            return answer
-    return {}
-
-
-def _exchange(
-    url: str, key: str, body: dict[str, Any] | None = None
-) -> tuple[int, bytes]:
-    """Status and body of the answer to a GET, or to a POST of this JSON; status 0 where
-    the answer is not one of a server, or too long.
-
-    Raises: EngineError where nobody is there; TimeoutError for somebody who is silent.
-    """
-    import httpx2
-
-    async def exchange() -> tuple[int, bytes]:
-        content = b""
-        client = httpx2.AsyncClient(headers=authorization(key), timeout=_PATIENCE)
-        call = client.stream("POST" if body else "GET", url, json=body)
-        # one limit for all: a server that sends a byte now and then is silent, too
-        async with asyncio.timeout(_PATIENCE), client, call as response:
-            async for part in response.aiter_bytes():
-                content += part
-                if len(content) > _MOST:
-                    return 0, b""
-            return response.status_code, content
-
-    try:
-        # a notebook's thread has an event loop already
-        with futures.ThreadPoolExecutor(1, "nlgeval-server") as threads:
-            return threads.submit(asyncio.run, exchange()).result()
-    except httpx2.ReadTimeout:
-        raise TimeoutError from None
-    except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-        host = urlsplit(url).netloc.rpartition("@")[2]
-        raise EngineError(
-            f"nobody answers at {host}: {error}; start the server, or read what is "
-            "stored with --engine replay"
-        ) from None
-    except httpx2.HTTPError:
-        return 0, b""
-
-
 def authorization(key: str) -> dict[str, str]:
     """The header that sends a key."""
     return {"authorization": f"Bearer {key or 'none'}"}
+
+
+def _plain(text: str) -> str:
+    """A text without blanks and signatures' marks, cut to 80 characters."""
+    return re.sub(r"[\s|+@]+", "_", _HALVES.sub("\ufffd", text))[:80]
 
 
 # -- what is sent
@@ -393,7 +348,6 @@ def read(
     """The completion in a body of status 200, and the model that it names ("" for
     none).
 
-    ask: what was asked.
     logprobs: whether log-probabilities were asked for.
     asked_model: the name that was asked for; another one in the answer is kept as
         `served`.
@@ -405,24 +359,14 @@ def read(
         answer = loaded(content)
     except ValueError as error:
         raise _bad(f"not JSON: {error}; it begins {content[:60]!r}") from None
-    match answer:
-        case {"error": problem} if problem:
-            raise _bad(f"an error in place of a completion: {str(problem)[:200]}")
-        case {"choices": [choice]}:
-            fields = _choice(choice, ask.request.messages is not None, logprobs)
-        case {"choices": [_, *_] as choices}:
-            raise _bad(f"{len(choices)} choices where 1 was asked")
-        case _:
-            raise _bad(f"no choices in it: it begins {content[:60]!r}")
-    usage = answer.get("usage")
-    if isinstance(usage, dict):
-        details = usage.get("completion_tokens_details")
-        if isinstance(details, dict):
-            usage = {**usage, "reasoning_tokens": details.get("reasoning_tokens")}
-        for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens"):
-            count = usage.get(name)
-            if type(count) is int and 0 <= count <= _MOST_TOKENS:
-                fields[name] = count
+    if isinstance(answer, dict) and answer.get("error"):
+        raise _bad(f"an error in place of a completion: {str(answer['error'])[:200]}")
+    try:
+        [choice] = answer["choices"]
+        fields = _choice(choice, ask.request.messages is not None, logprobs)
+    except _MISSHAPEN:
+        raise _bad(f"no completion in it: it begins {content[:60]!r}") from None
+    fields |= _counts(answer.get("usage"))
     if answer.get("system_fingerprint"):
         fields["fingerprint"] = _plain(str(answer["system_fingerprint"]))
     named = _plain(str(answer.get("model") or ""))
@@ -432,22 +376,20 @@ def read(
 
 
 def _choice(choice: Any, chat: bool, logprobs: bool) -> dict[str, Any]:
-    """One choice, read without trust, as fields of a completion.
-
-    Raises: AttemptFailed saying what is wrong with it.
-    """
-    text = _choice_text(choice, chat)
-    reason = choice.get("finish_reason")
-    if not isinstance(reason, str | None):
-        raise _bad(f"a finish reason that is no text: {reason!r}")
-    reason = reason or "stop"
+    """One choice as fields of a completion."""
+    reason = choice.get("finish_reason") or "stop"
     if reason.lower() in _BROKEN:
         raise _bad(f"finish reason {reason!r}")
+    is_cut = reason.lower() in _CUT
+    if chat:
+        text, reasoning = _message(choice["message"], is_cut)
+    else:
+        text, reasoning = choice["text"], ""
     table = None
     if logprobs:
         try:
             table = tuple(map(likeliest, _steps(choice["logprobs"], chat)))
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        except _MISSHAPEN:
             raise _bad(
                 f"no log-probabilities in it, and they were asked; {_WITHOUT_LOGPROBS}"
             ) from None
@@ -455,72 +397,49 @@ def _choice(choice: Any, chat: bool, logprobs: bool) -> dict[str, Any]:
             raise _bad("a log-probability above 0")
     return {
         "text": _HALVES.sub("\ufffd", text),
-        "reasoning": _HALVES.sub("\ufffd", _reasoning(choice)),
-        "finish_reason": "length" if reason.lower() in _CUT else reason,
+        "reasoning": _HALVES.sub("\ufffd", reasoning),
+        "finish_reason": "length" if is_cut else reason,
         "logprobs": table,
     }
 
 
-def _choice_text(choice: Any, chat: bool) -> str:
-    """The text of a choice; a refusal is a text too.
-
-    Raises: AttemptFailed where it has none.
-    """
-    match choice:
-        case {"message": {"content": str(text)} | {"refusal": str(text)}} if chat:
-            return text
-        case {"message": {"content": [*parts]}} if chat and parts:
-            return _parts_text(parts, thinking=False)
-        case {"message": {**message}, "finish_reason": str(reason)} if (
-            chat and message.get("content") is None
-        ):
-            # after a long thought the limit can come before the answer begins
-            if reason.lower() in _CUT or _reasoning(choice):
-                return ""
-            raise _bad(f"no content; finish reason {reason!r}")
-        case {"text": str(text)} if not chat:
-            return text
+def _message(message: Any, is_cut: bool) -> tuple[str, str]:
+    """Text and reasoning of a chat's answer; a refusal is a text too."""
+    reasoning = message.get("reasoning") or message.get("reasoning_content")
+    if not isinstance(reasoning, str):
+        reasoning = ""
+    content = message.get("content")
+    if content and isinstance(content, list):
+        texts = {False: "", True: ""}
+        for part in content:
+            is_thought, text = _part(part)
+            texts[is_thought] += text
+        return texts[False], reasoning or texts[True]
+    for text in (content, message.get("refusal")):
+        if isinstance(text, str):
+            return text, reasoning
+    # after a long thought the limit can come before the answer begins
+    if content is None and (is_cut or reasoning):
+        return "", reasoning
     raise _bad("a choice without a text")
 
 
-def _reasoning(choice: Any) -> str:
-    """What the model thought aloud, where the server tells it apart from the answer."""
-    match choice:
-        case {"message": {"reasoning": str(text)} | {"reasoning_content": str(text)}}:
-            return text
-        case {"message": {"content": [*parts]}}:
-            return _parts_text(parts, thinking=True)
-    return ""
-
-
-def _parts_text(parts: Sequence[Any], thinking: bool) -> str:
-    """The text of a content's parts that think, or of the others.
-
-    Raises: AttemptFailed for a part without a text.
-    """
-    texts = []
-    for part in parts:
-        thinks = False
-        match part:
-            case {"type": "thinking" | "reasoning"}:
-                thinks = True
-                text = part.get("thinking") or part.get("text")
-                text = text or part.get("summary") or ""
-                if not isinstance(text, str):
-                    text = _parts_text(text, thinking=False)
-            case {"text": str(text)} | str(text):
-                pass
-            case _:
-                raise _bad("a part of its content without a text")
-        if thinks == thinking:
-            texts.append(text)
-    return "".join(texts)
+def _part(part: Any) -> tuple[bool, str]:
+    """Whether a part of a content is a thought, and its text."""
+    if isinstance(part, str):
+        return False, part
+    if part.get("type") in ("thinking", "reasoning"):
+        text = part.get("thinking") or part.get("text") or part.get("summary") or ""
+        if not isinstance(text, str):
+            text = "".join(_part(inner)[1] for inner in text)
+        return True, text
+    if not isinstance(part.get("text"), str):
+        raise _bad("a part of its content without a text")
+    return False, part["text"]
 
 
 def _steps(logprobs: Any, chat: bool) -> list[list[tuple[str, float]]]:
-    """The tokens with their log-probabilities, at each place of a completion: the one
-    that was written, then the alternatives.
-    """
+    """At each place the written token, then the alternatives, with their values."""
     steps = []
     if chat:
         for step in logprobs["content"]:
@@ -535,13 +454,35 @@ def _steps(logprobs: Any, chat: bool) -> list[list[tuple[str, float]]]:
     return steps
 
 
-def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+def _counts(usage: Any) -> dict[str, int]:
+    """The numbers of tokens in what a server says that it used."""
+    if not isinstance(usage, dict):
+        return {}
+    details = usage.get("completion_tokens_details")
+    if isinstance(details, dict):
+        usage = {**usage, "reasoning_tokens": details.get("reasoning_tokens")}
+    counts = {}
+    for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens"):
+        count = usage.get(name)
+        if type(count) is int and 0 <= count <= _MOST_TOKENS:
+            counts[name] = count
+    return counts
+
+
+# -- what its refusals mean
+
+
+def retry_after(
+    headers: Mapping[str, str], now: float, content: bytes = b""
+) -> float | None:
     """The seconds that a server asks to wait, or None.
 
     headers: they are in `retry-after-ms` or in `Retry-After` (seconds or a date).
     now: seconds since 1970.
+    content: the body, where Gemini has them.
 
-    Source: RFC 9110, section 10.2.3; `retry-after-ms` is OpenAI's.
+    Source: RFC 9110, section 10.2.3; `retry-after-ms` is OpenAI's, `retryDelay` that
+    of google.rpc.RetryInfo.
 
     Example:
         >>> retry_after({"retry-after": "20"}, now=0.0)
@@ -558,6 +499,9 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
                 continue
         if not math.isnan(seconds):
             return max(0.0, seconds)
+    delay = _RETRY_DELAY.search(content)
+    with contextlib.suppress(ValueError):
+        return float(delay[1]) if delay else None
     return None
 
 
@@ -596,72 +540,67 @@ def refused(
         return AttemptFailed(reason, hopeless=True)
     if status not in (408, 409, 429) and status < 500:
         return AttemptFailed(reason, passing=code == "content_filter")
-    wait = retry_after(answer.headers, seconds) or 0.0
+    wait = retry_after(answer.headers, seconds, content) or 0.0
     if wait > MOST_WAIT:
         reason += f"; the server asks to wait {wait:.0f} s, more than {MOST_WAIT:g}"
         return AttemptFailed(reason, passing=True)
     return AttemptFailed(reason, wait)
 
 
-# what a request can do without, and how a server's refusal names it
-_SPARED = {
-    "max_tokens": re.compile(
-        r"max_tokens\b.*\buse.{0,3}max_completion_tokens", re.S | re.I
-    ),
-    "top_p": re.compile(r"temperature\W+and\W+top_p\W+cannot both", re.I),
-    "system": re.compile(
+_WITHOUT_LOGPROBS = "ask without log-probabilities: -s method=mean, or -s weigh=no"
+_AT_MOST = (
+    r"(?:<=|less than or equal to|at most|maximum\D{0,20}|up to|more than|"
+    r"between 0 and)\s*([1-9]\d*)"
+)
+_TEMPERATURE = "ask with -s temperature=1"
+# What servers say that they do not take: a pattern, what `spared` leaves out, and how
+# to ask without it. The first that fits counts.
+_SAID = (
+    (r"max_tokens\b.*\buse.{0,3}max_completion_tokens", "max_tokens", ""),
+    (r"temperature\W+and\W+top_p\W+cannot both", "top_p", ""),
+    (
         r"system.{0,30}(role|message|prompt)s?.{0,60}not (supported|allowed|permitted)|"
         r"(role|message).{0,20}system.{0,60}not (supported|allowed|permitted)|"
         r"role.{0,20}not support.{0,4}system|developer instruction.{0,10}not enabled|"
         r"only user and assistant roles",
-        re.S | re.I,
+        "system",
+        "",
     ),
-}
-_WITHOUT_LOGPROBS = "ask without log-probabilities: -s method=mean, or -s weigh=no"
+)
+# The same where a message is a refusal of a setting, too.
+_SAID_IN_REFUSALS = (
+    (rf"(?=.*log_?prob).*?{_AT_MOST}", "", "ask with -s logprobs={}"),
+    (r"log_?prob", "", _WITHOUT_LOGPROBS),
+    # where another value will do, the server names it
+    (r"(?=.*\btemperature\b).*\b1\b", "", _TEMPERATURE),
+    (r"\btemperature\b", "temperature", _TEMPERATURE),
+    (r"\btop_p\b", "top_p", ""),
+    (r"\bseed\b", "seed", ""),
+    (r"\bloc\W+body\W+n\b", "n", ""),  # as pydantic names a field
+)
 _REFUSAL = re.compile(
     r"unsupported|not support|does not|only|unknown|unrecognized|"
     r"not (allowed|permitted|enabled)|more than|less than|at most|<=|maximum|must be|"
     r"deprecated",
     re.I,
 )
-# a field that a request may not have, as pydantic names it
-_FORBIDDEN = re.compile(r"\bloc\W+body\W+(\w+)")
-_MOST_LOGPROBS = re.compile(
-    r"(?:<=|less than or equal to|at most|maximum\D{0,20}|"
-    r"up to|more than|between 0 and)\s*(\d+)",
-    re.I,
-)
 
 
 def _not_taken(message: str) -> tuple[str, str]:
-    """What of a request a server says that it does not take: a name that `spared` knows,
-    or the setting that asks without it.
+    """What of a request a server says that it does not take: a name that `spared` knows
+    or "", and the setting that asks without it or "".
 
     Example:
     >>> _not_taken("Unsupported value: 'temperature' does not support 0")[1]
     'ask with -s temperature=1'
     """
-    for name, pattern in _SPARED.items():
-        if pattern.search(message):
-            return name, ""
-    if not _REFUSAL.search(message):
-        return "", ""
-    if re.search(r"log_?prob", message, re.I):
-        most = _MOST_LOGPROBS.search(message)
-        if most and most[1] != "0":
-            return "", f"ask with -s logprobs={most[1]}"
-        return "", _WITHOUT_LOGPROBS
-    if re.search(r"\btemperature\b", message):
-        # where another value will do, the server names it
-        if re.search(r"\b1\b", message):
-            return "", "ask with -s temperature=1"
-        return "temperature", "ask with -s temperature=1"
-    for name in ("top_p", "seed"):
-        if re.search(rf"\b{name}\b", message):
-            return name, ""
-    field = _FORBIDDEN.search(message)
-    if field and field[1] == "n":
-        return "n", ""
+    table: tuple[tuple[str, str, str], ...] = _SAID
+    if _REFUSAL.search(message):
+        table += _SAID_IN_REFUSALS
+    for pattern, name, advice in table:
+        found = re.search(pattern, message, re.S | re.I)
+        if found:
+            return name, advice.format(*found.groups())
     return "", ""
 
 
@@ -679,9 +618,8 @@ def _error_message(content: bytes) -> tuple[str, Any]:
         error = loaded(content)
     except ValueError:
         error = content.decode(errors="replace").strip()
-    match error:
-        case [{"error": _} as only]:  # Gemini's errors are a list of one
-            error = only
+    if isinstance(error, list) and len(error) == 1:
+        error = error[0]  # as Gemini's are
     if isinstance(error, dict):
         error = error.get("error", error)
     if not isinstance(error, dict):
@@ -721,6 +659,15 @@ def fault(error: Exception, timeout: float, key: str) -> AttemptFailed:
 
 
 # -- the key in what it answers
+
+# as much of a key's beginning is taken for the key: an excerpt may end within it
+_START = 12
+# A form of the key is looked for in pieces of so many signs, one begun every few: a run
+# of `_PIECE + _STEP - 1` signs has a piece in it.
+_PIECE = 12
+_STEP = 4
+# one sign as its number: percent-encoded, or escaped as in Python, JSON or HTML
+_ESCAPED = re.compile(r"(?:%|\\x|\\u00|&#x)([0-9a-f]{2});?", re.I)
 
 
 def repeats_key(completion: Completion, key: str) -> bool:

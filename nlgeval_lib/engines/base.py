@@ -82,10 +82,7 @@ def draw_keys(body: Mapping[str, Any], draws: Sequence[int]) -> list[str]:
 
 
 def _canonical(schema: Mapping[str, Any] | str | None) -> str | None:
-    """A JSON schema, or its text, as canonical text; None stays None.
-
-    Raises: ValueError for what is no JSON object.
-    """
+    """A JSON schema, or its text, as canonical text; None stays None."""
     if isinstance(schema, str):
         try:
             schema = files.from_json(schema)

@@ -245,9 +245,7 @@ class _Completing:
             self.report(self.state, batch)
 
     def _unasked(self, start: int) -> dict[str, int]:
-        """The keys of the slice that begins at a place, without those of an earlier
-        request; each with its place among all keys.
-        """
+        """The keys of a slice that no earlier request has, each with its place."""
         n = self.sampling.n
         end = min(start + self.slice, len(self.requests))
         unasked = {}
@@ -259,10 +257,7 @@ class _Completing:
         return unasked
 
     def _asks(self, missing: Mapping[str, int]) -> list[Ask]:
-        """The draws to ask for, with another seed where answers were thrown away.
-
-        missing: key -> its place among all keys.
-        """
+        """The draws of keys at their places; another seed for what was thrown away."""
         times: dict[str, int] = {}
         if missing and self.store is not None:
             times = self.store.thrown_away(missing)
@@ -374,10 +369,7 @@ class _Completing:
     def _stored(
         self, batch: list[Completion], requests: Mapping[str, Request]
     ) -> list[Completion]:
-        """Store a batch's finished completions; the batch as the store then has it.
-
-        requests: key of a completion -> what was asked.
-        """
+        """Store a batch's finished completions; the batch as the store then has it."""
         finished = _finished(batch)
         if self.store is None or not finished:
             return batch

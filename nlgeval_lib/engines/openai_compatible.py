@@ -65,13 +65,11 @@ class OpenAIEngine(Engine):
     api_key_env: the environment variable with the key; it is read when a run begins and
         kept nowhere.
     dialect: "vllm" for servers that take top_k, repetition_penalty, choice and regex;
-        "openai" refuses these; "auto" asks the server what it is, and finds out by one
-        request where the server does not say.
+        "openai" refuses these; "auto" goes by what the server says that it is.
     concurrency: requests at a time, at most.
     timeout: seconds for one attempt, from sending to the last byte.
     max_retries: further attempts after a failure that may pass: 408, 409, 429, 5xx,
         timeouts, lost connections, bad answers.
-    max_tokens_field: what the limit of new tokens is called in a call.
     extra_body: more of each call's JSON, such as `{"chat_template_kwargs":
         {"enable_thinking": false}}`.
     plain_http: send the key over http to a host that is not this one.
@@ -108,7 +106,6 @@ class OpenAIEngine(Engine):
         concurrency: int = 256,
         timeout: float = 120.0,
         max_retries: int = 6,
-        max_tokens_field: str = "max_tokens",
         extra_body: dict[str, Any] | None = None,
         plain_http: bool = False,
     ) -> None:
@@ -126,7 +123,6 @@ class OpenAIEngine(Engine):
         self._server_label = server
         self.api_key_env = api_key_env
         self.dialect = dialect
-        self.max_tokens_field = max_tokens_field
         self.concurrency = concurrency
         self.timeout = timeout
         self.max_retries = max_retries
@@ -134,26 +130,21 @@ class OpenAIEngine(Engine):
         self._plain_http = plain_http
         self.about: dict[str, str] = {}
         self.served: set[str] = set()
-        self._probed = False
         # what the server said that it does not take (`_server.spared`)
         self._spared: set[str] = set()
         # whether the last run was given up because no answer of any kind came
         self._hung = False
         self._run: _Run | None = None
-        self._check_options()
-
-    def _check_options(self) -> None:
-        """Raises: ValueError for one out of range, and for one that is stored or shown
-        and has the key in it.
-        """
         leasts = {"concurrency": 1, "timeout": 1e-3, "max_retries": 0}
         for option, least in leasts.items():
             value = getattr(self, option)
             if value < least:
                 raise ValueError(f"{option}={value}: at least {least} is needed")
+        self._check_for_key()
+
+    def _check_for_key(self) -> None:
+        """Raises: ValueError for an option that is stored or shown and has the key in it."""
         secret = os.environ.get(self.api_key_env, "").strip()
-        if len(secret) < _server.SECRET:
-            return
         settings = {
             "model": f"{self._requested_model} {self.model}",
             "revision": self._base_revision,
@@ -177,9 +168,7 @@ class OpenAIEngine(Engine):
         return _server.revision(self._base_revision, about, self.extra_body)
 
     def _met(self) -> dict[str, str]:
-        """What the server says of itself, asked once, and again after a run that was
-        given up; EngineError where nobody answers.
-        """
+        """What the server says of itself; asked again after a run that was given up."""
         if not self.about:
             self.about = _server.about(
                 self.base_url, self._requested_model, self._key(), self._hung
@@ -194,17 +183,13 @@ class OpenAIEngine(Engine):
 
     @property
     def beyond(self) -> bool:
-        """Whether vLLM's settings are sent: by the dialect, or by what the server says,
-        or by the probe of `check`.
-        """
+        """Whether vLLM's settings are sent."""
         if self.dialect == "auto":
-            return self._probed or self.about.get("owner") == "vllm"
+            return self.about.get("owner") == "vllm"
         return self.dialect == "vllm"
 
     def check(self, sampling: Sampling) -> None:
-        """Ask the server, where needed, whether it takes these settings.
-
-        Raises: UnsupportedSetting for a setting that this server does not take;
+        """Raises: UnsupportedSetting for a setting that this server does not take;
         EngineError where nobody answers.
         """
         plain = Sampling()
@@ -214,11 +199,8 @@ class OpenAIEngine(Engine):
                 names.append(name)
         if not names:
             return
-        unknown = self.dialect == "auto" and bool(_server.place(self.base_url))
-        if unknown and "version" in self._met() and not self.beyond:
-            self._probed = _server.takes(
-                self.base_url, self._requested_model, self._key()
-            )
+        if self.dialect == "auto" and _server.place(self.base_url):
+            self._met()
         if self.beyond:
             return
         without = []
@@ -246,7 +228,7 @@ class OpenAIEngine(Engine):
             "model": self._requested_model,
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
-            self.max_tokens_field: sampling.max_tokens,
+            "max_tokens": sampling.max_tokens,
             "n": 1,
             "seed": ask.seed,
             "stop": list(sampling.stop) or None,
@@ -407,10 +389,7 @@ class _Run:
         self.freed.set()
 
     async def _answer(self, ask: Ask) -> Completion:
-        """What one request comes to after as many attempts as it takes.
-
-        Raises: AttemptFailed where no further attempt may help, or all were made.
-        """
+        """What one request comes to after as many attempts as it takes."""
         for attempt in itertools.count(1):
             try:
                 return await self._attempt(ask)
@@ -431,9 +410,7 @@ class _Run:
         raise AssertionError
 
     def _can_do_without(self, ask: Ask, name: str) -> bool:
-        """Whether a further attempt leaves out what the server did not take; what it
-        says once is remembered.
-        """
+        """Whether a further attempt leaves out what the server did not take."""
         spared = self.engine._spared
         if not name or (ask.key, name) in self._asked_without:
             return False
@@ -444,10 +421,7 @@ class _Run:
         return True
 
     async def _attempt(self, ask: Ask) -> Completion:
-        """One attempt, not before the server wants one again.
-
-        Raises: AttemptFailed.
-        """
+        """One attempt, not before the server wants one again."""
         engine = self.engine
         while (delay := self.quiet_until - engine._now()) > 0:
             await engine._sleep(delay)
@@ -510,10 +484,7 @@ class _Run:
         self.quiet_until = max(self.quiet_until, moment + (fault.wait or 0.0))
 
     async def _sent(self, ask: Ask) -> bytes:
-        """The body of the answer to a request, and nothing that is sent beyond its end.
-
-        Raises: AttemptFailed; HTTPError of httpx2.
-        """
+        """The body of the answer to a request; anything beyond its end is a failure."""
         engine = self.engine
         content = bytearray()
         chat = ask.request.messages is not None

@@ -134,9 +134,7 @@ class Replica:
 def _stream(
     waiting: deque[Ask], inbox: queue.Queue[list[Ask]], unanswered: dict[str, Ask]
 ) -> Iterator[Ask | None]:
-    """Asks while there are any, also those that arrive later, which are unanswered too;
-    None where there is none at the moment.
-    """
+    """Asks that wait and those that arrive later; None while there is none."""
     while True:
         while not inbox.empty():
             asks = inbox.get()
@@ -319,10 +317,7 @@ class RayEngine(Engine):
         return [self._fresh.popleft() for _ in range(size)]
 
     def _reports(self) -> list[tuple[_Worker, Any]]:
-        """The replicas that have something to report, and the reference to it.
-
-        Raises: EngineError after long silence.
-        """
+        """The replicas that have something to report, and the reference to it."""
         until = time.monotonic() + self._patience
         workers = {}
         for worker in self._replicas:
@@ -388,9 +383,7 @@ class RayEngine(Engine):
         return self._lose(worker, f"it did not start: {identity}")
 
     def _lose(self, worker: _Worker, reason: str) -> list[Completion]:
-        """Start a replica in the place of one that is lost; what it had to answer is
-        asked again in smaller blocks, or given up and returned.
-        """
+        """Replace a lost replica; what it had open is asked again, or given up."""
         with contextlib.suppress(Exception):
             self._ray.kill(worker.actor)
         self._replicas[self._replicas.index(worker)] = self._start()
@@ -424,10 +417,7 @@ class RayEngine(Engine):
 
 
 def _connect(ray: Any, address: str, replicas: int) -> None:
-    """Connect to the cluster at an address, or start one of this machine.
-
-    Raises: EngineError where there is no cluster after all attempts.
-    """
+    """Connect to the cluster at an address, or start one of this machine."""
     settings: dict[str, Any] = {"address": address}
     attempts = 1
     if not address:

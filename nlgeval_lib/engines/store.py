@@ -23,7 +23,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from nlgeval_lib import files
 from nlgeval_lib.engines.base import request_key
@@ -32,8 +32,8 @@ from nlgeval_lib.errors import Told
 from nlgeval_lib.records import Completion
 
 _VERSION = 1
-# How often the answer of a key was thrown away. Older stores lack it, and get it with
-# the first such answer.
+# How often the answer of a key was thrown away; stores of before get it when they are
+# opened.
 _TIMES = """
 CREATE TABLE IF NOT EXISTS thrown_away (
     key BLOB PRIMARY KEY, times INTEGER NOT NULL
@@ -99,9 +99,6 @@ _OPTIONAL = {
     "reasoning_tokens": int,
 }
 _FIELDS: Mapping[str, type] = {**_ALWAYS, **_OPTIONAL, "logprobs": list}
-# bytes of one line of an exported file: an answer has at most 64 MiB
-_LONGEST_LINE = 128 << 20
-_BLOCK = 64 << 20  # bytes of lines that are merged together, at the least
 _PATIENCE = 120.0  # seconds that another process may keep the file to itself
 _HASTE = 2.0  # the same once somebody wants the run to end
 _TRY = 0.2  # seconds of one attempt, in which a Ctrl-C is not heard
@@ -139,8 +136,6 @@ class Store(contextlib.AbstractContextManager["Store"]):
         self.path = self.folder / FILE
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
-        # the file's state when it was opened as one that nobody changes; else None
-        self._unchanged: tuple[int, int, bool] | None = None
         # whether somebody wants the run to end: then no lock is waited for
         self.in_haste: Callable[[], bool] = bool
         _STORES.add(self)
@@ -262,7 +257,6 @@ class Store(contextlib.AbstractContextManager["Store"]):
             if self._connection is not None:
                 self._connection.close()
             self._connection = None
-            self._unchanged = None
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -330,33 +324,21 @@ class Store(contextlib.AbstractContextManager["Store"]):
         query = f"SELECT key FROM records WHERE NOT {_WHOLE}"
         return [key.hex() for (key,) in self._rows(query)]
 
-    def forget(self, keys: Iterable[str]) -> int:
+    def forget(self, keys: Iterable[str], thrown_away: bool = False) -> int:
         """Remove the records of these keys, so that they are asked again; how many
         there were.
-        """
-        return self._remove(keys, count=False)
 
-    def throw_away(self, keys: Iterable[str]) -> int:
-        """Remove records as `forget` does, and count that: they are asked again by
-        another seed each time; how many there were.
+        thrown_away: this is counted, and they are asked by another seed each time.
         """
-        return self._remove(keys, count=True)
-
-    def _remove(self, keys: Iterable[str], count: bool) -> int:
-        """Remove the records of these keys, in one transaction."""
         with self._writing() as database:
             # read within the transaction, as `keys` may come from this store
             rows = [(bytes.fromhex(key),) for key in keys]
-            if count:
-                database.execute(_TIMES)
+            if thrown_away:
                 database.executemany(_COUNT_THROWN, rows)
             return max(0, database.executemany(_REMOVE, rows).rowcount)
 
     def thrown_away(self, keys: Iterable[str]) -> dict[str, int]:
         """How often the answers of these keys were thrown away, where they were."""
-        query = "SELECT 1 FROM sqlite_master WHERE name = 'thrown_away'"
-        if not self._rows(query):
-            return {}
         rows = self._of_keys("key, times", "thrown_away", keys)
         return {key.hex(): times for key, times in rows}
 
@@ -394,21 +376,18 @@ class Store(contextlib.AbstractContextManager["Store"]):
                 other_store.export(f"{folder}/all.jsonl")
                 return self.merge(f"{folder}/all.jsonl")
         added = 0
-        size = 0
         rows: list[_Row] = []
         faults = []
         with open(source, "rb") as file:
-            for line in _lines(file):
+            for line in file:
                 try:
                     rows.append(_exported_row(line))
                 except ValueError as error:
                     if line.endswith(b"\n"):
                         faults.append(str(error))
-                size += len(line)
-                if len(rows) == _AT_ONCE or size > _BLOCK:
+                if len(rows) == _AT_ONCE:
                     added += self._put(rows)
                     rows = []
-                    size = 0
         added += self._put(rows)
         if faults:
             warnings.warn(
@@ -431,9 +410,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
     def _of_keys(
         self, columns: str, table: str, keys: Iterable[str], where: str = "TRUE"
     ) -> Iterator[tuple[Any, ...]]:
-        """These columns of a table's rows that have one of the keys, and for which
-        `where` is true; in the order of the keys where these are sorted.
-        """
+        """Columns of the rows with one of the keys, sorted where the keys are."""
         distinct = [bytes.fromhex(key) for key in dict.fromkeys(keys)]
         for start in range(0, len(distinct), _AT_ONCE):
             block = distinct[start : start + _AT_ONCE]
@@ -443,9 +420,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
             yield from self._rows(query, block)
 
     def _all(self, columns: str, where: str) -> Iterator[tuple[Any, ...]]:
-        """These columns of the records for which `where` is true, in the order in
-        which they came; those that are stored meanwhile too.
-        """
+        """Columns of the records in the order in which they came, to the newest."""
         last = 0
         query = (
             f"SELECT {columns}, id FROM records WHERE id > ? AND {where} "
@@ -461,8 +436,6 @@ class Store(contextlib.AbstractContextManager["Store"]):
         """The open file; None where there is none and nothing is to be written."""
         try:
             with self._lock:
-                if self._unchanged and self._unchanged != self._state():
-                    self.close()
                 yield self._connection or self._open(write)
         # locked, full, read-only, cannot open
         except sqlite3.OperationalError as error:
@@ -518,15 +491,15 @@ class Store(contextlib.AbstractContextManager["Store"]):
                 return None
             _create(self.path)
         mode = "mode=rw"
-        if not (os.access(self.path, os.W_OK) and os.access(self.folder, os.W_OK)):
-            # what is beside the file is read too, or this fails: an immutable file is
-            # read without it
-            mode = "mode=ro"
-            state = self._state()
-            if not state[-1]:
-                mode = "immutable=1"
-                self._unchanged = state
-        address = f"{self.path.resolve().as_uri()}?{mode}"
+        path = self.path.resolve()
+        if not (os.access(path, os.W_OK) and os.access(self.folder, os.W_OK)):
+            # Where records lie beside the file (in SQLite's write-ahead log), as after
+            # a run that was killed, they are read too, or this fails.
+            mode = "immutable=1"
+            with contextlib.suppress(FileNotFoundError):
+                if os.stat(f"{path}-wal").st_size:
+                    mode = "mode=ro"
+        address = f"{path.as_uri()}?{mode}"
         database = sqlite3.connect(
             address, _TRY, isolation_level=None, check_same_thread=False, uri=True
         )
@@ -541,23 +514,14 @@ class Store(contextlib.AbstractContextManager["Store"]):
                     "store"
                 )
             raise StoreError(f"{self.path} is {problem}")
+        if mode == "mode=rw":
+            self._unlocked(lambda: database.execute(_TIMES))
         database.execute("PRAGMA synchronous = NORMAL")
         database.execute("PRAGMA mmap_size = 268435456")
         database.create_function("whole", 3, _is_whole, deterministic=True)
         database.text_factory = bytes
         self._connection = database
         return database
-
-    def _state(self) -> tuple[int, int, bool]:
-        """When the file was last changed, its bytes, and whether records lie beside it
-        (in SQLite's write-ahead log), as after a run that was killed.
-        """
-        path = self.path.resolve()
-        state = path.stat()
-        beside = False
-        with contextlib.suppress(FileNotFoundError):
-            beside = os.stat(f"{path}-wal").st_size > 0
-        return state.st_mtime_ns, state.st_size, beside
 
 
 def _is(error: sqlite3.Error, code: int) -> bool:
@@ -566,9 +530,7 @@ def _is(error: sqlite3.Error, code: int) -> bool:
 
 
 def _create(path: Path) -> None:
-    """Make an empty store's file, for its owner only; whole at once, as another
-    process may be doing the same.
-    """
+    """Make an empty store's file, whole at once: others may be doing the same."""
     files.private_folder(path.parent)
     # a file of mkstemp is readable by its owner only
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -607,10 +569,7 @@ def _row(body: dict[str, Any]) -> _Row:
 
 
 def _completion_row(completion: Completion) -> _Row:
-    """The row of a completion; what has its usual value is left out.
-
-    Raises: ValueError.
-    """
+    """The row of a completion; what has its usual value is left out."""
     key = completion.key
     if completion.finish_reason == "error" or completion.error:
         raise ValueError(
@@ -621,10 +580,10 @@ def _completion_row(completion: Completion) -> _Row:
         raise ValueError(
             f"key {key!r}: a key is 64 lower-case hex digits, as draw_keys() gives them"
         )
-    body: dict[str, Any] = {name: getattr(completion, name) for name in _ALWAYS}
-    for name in _OPTIONAL:
+    body: dict[str, Any] = {}
+    for name in (*_ALWAYS, *_OPTIONAL):
         value = getattr(completion, name)
-        if value:
+        if value or name in _ALWAYS:
             body[name] = value
     if completion.logprobs is not None:
         body["logprobs"] = [dict(position) for position in completion.logprobs]
@@ -633,10 +592,7 @@ def _completion_row(completion: Completion) -> _Row:
 
 
 def _completion(key: bytes, crc: int, record: bytes) -> Completion:
-    """The completion of a record.
-
-    Raises: ValueError for a damaged one, and for one that this version does not write.
-    """
+    """The completion of a record; ValueError for one that cannot be used."""
     fields = _body(key, crc, record)
     if "request" in fields:
         raise ValueError("it is no completion")
@@ -653,10 +609,7 @@ def _is_whole(key: bytes, crc: int, record: bytes) -> bool:
 
 
 def _body(key: bytes, crc: int, record: bytes) -> dict[str, Any]:
-    """The JSON object of a record, of a completion or of what was asked.
-
-    Raises: ValueError saying what is wrong with it.
-    """
+    """The JSON object of a record; ValueError saying what is wrong with it."""
     if _checksum(record) != crc:
         raise ValueError("its checksum does not match")
     body = files.from_json(record)
@@ -670,9 +623,7 @@ def _body(key: bytes, crc: int, record: bytes) -> dict[str, Any]:
 
 
 def _check_completion(body: Mapping[str, Any]) -> None:
-    """Raises: ValueError for a record that is no finished completion as this version
-    writes them.
-    """
+    """ValueError for a record that is no completion as this version writes it."""
     for name, value in body.items():
         kind = _FIELDS.get(name)
         if kind is None:
@@ -695,21 +646,8 @@ def _is_step(step: Any) -> bool:
     return isinstance(step, dict) and {*map(type, step.values())} <= {float, int}
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of an exported file, and a damaged one for each that is too long."""
-    while line := file.readline(_LONGEST_LINE):
-        part = line
-        while len(part) == _LONGEST_LINE and not part.endswith(b"\n"):
-            line = b"longer than any record\n"
-            part = file.readline(_LONGEST_LINE)
-        yield line
-
-
 def _exported_row(line: bytes) -> _Row:
-    """The row of a line of an exported file.
-
-    Raises: ValueError for a damaged one, and for one that this version does not write.
-    """
+    """The row of a line of an exported file; ValueError for a damaged one."""
     if line[:8] != b'{"crc":"':
         raise ValueError("it is no line of an exported file")
     record = b"{" + line[18:].rstrip(b"\r\n")

@@ -188,9 +188,7 @@ class TransformersEngine(Engine):
                 batches.extendleft([batch[half:], batch[:half]])
 
     def _fitting(self, asks: Sequence[Ask]) -> tuple[list[_Prompt], list[Completion]]:
-        """The prompts that fit the model, with their tokens; the others as failed
-        completions.
-        """
+        """The prompts that fit the model, with their tokens; the others as failed."""
         prompts: list[_Prompt] = []
         refused = []
         for ask in asks:
@@ -295,9 +293,7 @@ class TransformersEngine(Engine):
         )
 
     def _padded(self, rows: list[list[int]], padding: str = "right") -> tuple[Any, Any]:
-        """Rows of tokens as one tensor, and the mask of what is no padding; both (rows
-        x longest).
-        """
+        """Rows of tokens as one tensor, and the mask of what is no padding."""
         import torch
         from torch.nn.utils.rnn import pad_sequence
 
@@ -364,9 +360,7 @@ class TransformersEngine(Engine):
         return self._decoded(new_tokens)
 
     def _decoded(self, ids: list[int]) -> str:
-        """The text of tokens, with the special ones where the reader of reasoning needs
-        them.
-        """
+        """The text of tokens; with special ones where reasoning is marked by them."""
         special = not self._reasoning.keeps_special
         return str(self._tokenizer.decode(ids, skip_special_tokens=special))
 

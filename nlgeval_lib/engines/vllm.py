@@ -33,10 +33,6 @@ CPU_ENVIRONMENT = {
     "DO_NOT_TRACK": "1",
 }
 
-# What stands beside the tokens of a prompt: a word for its kind, or nothing. Versions
-# differ in which of them they take.
-_FORMS: tuple[dict[str, str], ...] = ({"type": "token"}, {})
-
 # a model could fill its room with the blanks that JSON allows between its parts
 _COMPACT_JSON = {"backend": "xgrammar", "disable_any_whitespace": True}
 
@@ -54,8 +50,7 @@ class VLLMEngine(Engine):
         folder's files.
     name: labels its completions in place of the id or the folder's name.
     chat_template: in place of the tokenizer's own.
-    options: any engine argument of vLLM's (`max_model_len`, `quantization`, ...);
-        `reasoning_parser` names one of vLLM's own parsers for reasoning.
+    options: any engine argument of vLLM's (`max_model_len`, `quantization`, ...).
 
     Raises: EngineError where vLLM is not installed or cannot load the model.
     """
@@ -94,11 +89,8 @@ class VLLMEngine(Engine):
         base = folder_revision or models.hub_revision(model, revision)
         self.revision = base + models.quantised(options)
         self._tokenizer = self._llm.get_tokenizer()
-        self._reasoning = ReasoningReader(
-            self._tokenizer, options.get("reasoning_parser", "")
-        )
+        self._reasoning = ReasoningReader(self._tokenizer)
         self._refusals = (ValueError, vllm.exceptions.VLLMValidationError)
-        self._forms = _FORMS
         scheduler = self._llm.llm_engine.vllm_config.scheduler_config
         # enough to keep the batch full, few enough to start and stop at once
         self._open = 2 * scheduler.max_num_seqs
@@ -171,36 +163,17 @@ class VLLMEngine(Engine):
             ids = models.token_ids(
                 self._tokenizer, ask.request, self.chat_template, self.model
             )
+            prompt: Any = {"type": "token", "prompt_token_ids": ids}
             params = self._params(sampling, ask.seed)
             name = f"nlgeval-{next(self._count)}"
             try:
-                self._add(name, ids, params)
+                self._llm.llm_engine.add_request(name, prompt, params)
             except self._refusals as error:
                 reason = f"vLLM refused the prompt of {len(ids)} tokens: {error}"
                 refused.append(failed(ask, reason))
             else:
                 running[name] = ask
         return refused
-
-    def _add(self, name: str, ids: list[int], params: Any) -> None:
-        """Hand a prompt to vLLM in the form that it takes, which is kept.
-
-        Raises: what vLLM refuses a prompt by, in each form; EngineError where it takes
-        no prompt of tokens.
-        """
-        first: Exception | None = None
-        for form in self._forms:
-            prompt: Any = {**form, "prompt_token_ids": ids}
-            try:
-                self._llm.llm_engine.add_request(name, prompt, params)
-            except (*self._refusals, TypeError, KeyError) as error:
-                first = first or error
-            else:
-                self._forms = (form,)
-                return
-        if isinstance(first, self._refusals):
-            raise first
-        raise EngineError(f"vLLM takes no prompt of tokens: {first!r}") from first
 
     def _params(self, sampling: Sampling, seed: int | None) -> Any:
         """The settings as vLLM has them; seed: of one draw."""
@@ -260,10 +233,7 @@ def _prepare_cpu(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _import_vllm() -> Any:
-    """The package, after a repair where it has what is to be repaired.
-
-    Raises: EngineError where it cannot be imported.
-    """
+    """The package, repaired where it stops beside others; or EngineError."""
     try:
         vllm = importlib.import_module("vllm")
     except ImportError as error:

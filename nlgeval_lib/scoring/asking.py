@@ -194,7 +194,7 @@ def _throw_away(
         keys += request.keys(engine, stage.sampling)
     completions = store.get_many(keys).values()
     useless = [completion.key for completion in completions if not useful(completion)]
-    return store.throw_away(useless)
+    return store.forget(useless, thrown_away=True)
 
 
 def _raw_records(stage: Stage, answers: Sequence[Draws]) -> Iterator[dict[str, Any]]:

