@@ -12,8 +12,8 @@ import pandas as pd
 
 from judgecard import label_sheets, rated_columns
 from judgecard.estimates import Estimates, estimate
+from judgecard.pass_rates import PassRates, pass_rates
 from judgecard.rated_rows import SEEN, training_column
-from nlgeval_lib import statistics
 from nlgeval_lib.scoring import rows
 from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.correlations import Grid
@@ -62,8 +62,8 @@ class Labelled:
             self.chances,
         )
 
-    def pass_rates(self, confidence: float = 0.95) -> statistics.PassRates | None:
-        """What `statistics.pass_rates` says of them, where scores and ratings are 0 or 1.
+    def pass_rates(self, confidence: float = 0.95) -> PassRates | None:
+        """What `pass_rates` says of them, where scores and ratings are 0 or 1.
 
         confidence: of the intervals, in (0, 1).
         Returns: None where another number is among them, where the rated outputs with a
@@ -78,12 +78,7 @@ class Labelled:
         verdicts = np.concatenate([rated, self.scores[has_score]])
         if set(verdicts) != {0.0, 1.0} or len(set(rated)) < 2:
             return None
-        return statistics.pass_rates(
-            self.scores,
-            self.ratings,
-            self.systems,
-            confidence,
-        )
+        return pass_rates(self.scores, self.ratings, self.systems, confidence)
 
 
 def needed(

@@ -4,7 +4,7 @@ its scores are worth in labels.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from judgecard.aspect import Aspect
 from judgecard.cells import Numbers, interval, interval_or_reason, value_or_reason
 from judgecard.estimates import estimate
 from judgecard.judged import rater_kinds
+from judgecard.variance import variance_components
 from nlgeval_lib import statistics
 
 # what a person costs, by kind of rater (Calderon et al. 2025); others count as skilled
@@ -135,29 +136,25 @@ def variance(aspect: Aspect) -> Numbers:
     """
     if aspect.flat:
         raise ValueError("inputs and systems are not known")
-    # by these names no system or input is left out: the card shows no interval
     facets = ("systems", "inputs")
     judge = aspect.matrix(aspect.values)
     people = aspect.matrix(aspect.human)
-    numbers = {
-        "judge": _shares(statistics.variance_components(judge, facets)),
-        "people": _shares(statistics.variance_components(people, facets)),
-    }
+    numbers = {"judge": _shares(judge, facets), "people": _shares(people, facets)}
     draws = aspect.draws()
     if len(draws) > 1:
         answers = np.stack([aspect.matrix(draw) for draw in draws])
-        components = statistics.variance_components(answers, ("repeats", *facets))
-        numbers["repeats"] = _shares(components)
+        numbers["repeats"] = _shares(answers, ("repeats", *facets))
     return numbers
 
 
-def _shares(components: Any) -> Numbers:
-    """The share of each component of the variance of one score, by its name."""
-    shares = {}
-    for name in components.values:
-        shares[name] = components.share(name)
+def _shares(scores: np.ndarray, facets: Sequence[str]) -> Numbers:
+    """The share of each component of the variance of one score, by its name.
+
+    scores: with an axis a facet.
+    """
+    components = variance_components(scores, facets)
     return {
-        "shares": shares,
+        "shares": components.shares(),
         "n": components.n,
         "signature": components.signature(),
     }

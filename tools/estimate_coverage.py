@@ -1,4 +1,4 @@
-"""How often do the intervals of `estimate` and `statistics.pass_rates` hold the truth,
+"""How often do the intervals of `estimate` and `pass_rates` hold the truth,
 and what is the judge worth, in worlds whose truth is known? The long run.
 
     python -m tools.estimate_coverage [--sims 1000] [--seed 0]
@@ -24,7 +24,8 @@ import pandas as pd
 
 from judgecard import recorded_judges
 from judgecard.estimates import Estimates, estimate
-from nlgeval_lib import datasets, statistics
+from judgecard.pass_rates import pass_rates
+from nlgeval_lib import datasets
 
 # how many systems a world by a law has
 SYSTEMS = 5
@@ -365,7 +366,7 @@ def measure_pass_rates(
         verdicts = passed == correct
         known_ratings = labelled(passed.astype(float), "input", labels, rng)
         known_ratings[-1] = np.nan
-        table = statistics.pass_rates(verdicts, known_ratings).to_frame()
+        table = pass_rates(verdicts, known_ratings).to_frame()
         shares.append(_held(table["low"], table["high"], rates))
     return float(np.mean(shares))
 

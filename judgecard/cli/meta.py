@@ -71,9 +71,7 @@ class Meta(Rated):
     ] = None
     nan: Annotated[
         str,
-        typer.Option(
-            help="Missing scores: drop, error, zero, mean, min, max, constant-zero."
-        ),
+        typer.Option(help="Missing scores: drop, error, zero, mean, min, max."),
     ] = "drop"
     ci: Annotated[
         str,

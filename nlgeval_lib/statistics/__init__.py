@@ -7,16 +7,14 @@ would be drawn anew ("jack-both", "boot-inputs", "perm-systems") or "auto";
 
 Where to look, by what is asked:
 - Does a judge follow the ratings, and better than another? `correlation`, `comparison`,
-  `many_judges`, `multiplicity`; `classes` and `pairs` for verdicts and ties, `verdicts`
-  for judges of pairs.
+  `many_judges`, `multiplicity`; `pairs` for ties, `verdicts` for judges of pairs.
 - How sure is that? `intervals`, over `jackknife` and `draws`; `classical` has formulas,
   `influence` and `questions` say what depends on a few systems, `groups` are families
   and topics, `cautions` speak of near-copies and skewed ratings.
-- Do raters agree? `agreement`, `kappas`, `intraclass`, `raters`, `replacement`,
-  `variance`.
-- What follows for the systems? `rates`, `ranks`; estimates are in `judgecard`.
+- Do raters agree? `agreement`, `kappas`, `intraclass`, `raters`, `replacement`.
+- What follows for the systems? `ranks`; estimates are in `judgecard`.
 - What could mislead? `baselines`: constants, length, use of the scale.
-- The coefficients themselves: `levels`, over `lists`, `long_list` and `_kernels`. Every
+- The coefficients themselves: `levels`, over `lists` and `_kernels`. Every
   result is a `result.Result`; `arrays` checks what comes in.
 
 A module is imported when one of its names is asked for, so that a notebook loads, and
@@ -32,7 +30,6 @@ _NAMES = {
     "agreement": ("Agreement", "krippendorff_alpha"),
     "arrays": ("POLICIES", "SAMPLE_RULES", "Samples", "TooFew", "mean_of_samples"),
     "baselines": ("LengthBias", "ScaleUse", "length_bias", "scale_use"),
-    "classes": ("ClassAgreement", "class_agreement"),
     "classical": ("Classical", "fisher_test", "williams"),
     "comparison": ("Comparison", "compare", "untested"),
     "groups": (),
@@ -48,8 +45,6 @@ _NAMES = {
         "uncorrelated",
     ),
     "intervals": (
-        "DEFAULT_CI",
-        "DEFAULT_TEST",
         "Interval",
         "Resampled",
         "fisher_interval",
@@ -62,10 +57,8 @@ _NAMES = {
     "multiplicity": ("Corrected", "League", "correct", "league", "rank_clusters"),
     "pairs": ("TieAccuracy", "acc_eq", "calibrate_ties", "held_out_acc_eq"),
     "ranks": ("RankSets", "rank_sets", "stepdown_p"),
-    "rates": ("PassRate", "PassRates", "pass_rates"),
     "raters": ("Ceiling", "against_leave_one_out", "human_ceiling"),
     "replacement": ("AltTest", "alt_test"),
-    "variance": ("Components", "Decision", "variance_components"),
     "verdicts": (
         "OrderEffect",
         "PairAccuracy",

@@ -2,8 +2,8 @@
 compiled by numba on first use, or run as plain Python where numba is not installed.
 
 A resample is written as whole-number weights: how often each item was drawn. A pair of
-copies of one item is tied on both sides. The weight of an item is `base` plus the
-product of its rows in `a` and `b`, as `draws.Draws` says. Each step works on a row of
+copies of one item is tied on both sides. The weight of an item is the product
+of its rows in `a` and `b`, as `draws.Draws` says. Each step works on a row of
 resamples side by side. Sums of whole numbers are exact. One thread.
 
 Words: a cell is the set of items of a list that are tied on both sides. A code is the
@@ -179,9 +179,7 @@ def careful_pearson(x, y, w):
 
 
 @kept
-def ranked(
-    coef, row_of_a, row_of_b, cell, bounds, x, y, turned, a, b, base, scratch, out
-):
+def ranked(coef, row_of_a, row_of_b, cell, bounds, x, y, turned, a, b, out):
     """Any coefficient of ranks of each list, as `lists.Lists` prepares it.
 
     row_of_a, row_of_b: (items,), each item's row in `a` and in `b`, `[row, resample]`;
@@ -190,91 +188,42 @@ def ranked(
         number of all, in both.
     x, y: (cells,), codes, in order of x and then y within each list.
     turned: x and y have changed places, so that y has the fewer values.
-    base: 0; or one half, where an item is in (1) or out (0), and a second row of
-        results is that of all that the first leaves out.
-    scratch: room for the weights of cells and values.
-    out: (lists, m); with base one half (2 * lists, m).
+    out: (lists, m).
     """
     m = a.shape[1]
-    lists = len(bounds) - 1
     longest = (bounds[1:] - bounds[:-1]).max()
-    values = y.max() + 1
-    cells = scratch[: longest * m].reshape(longest, m)
-    at_value = scratch[longest * m : (longest + values) * m].reshape(values, m)
-    tree = scratch[(longest + values) * m :].reshape(-1, m)
+    # Kendall keeps a tree over the values of y, Spearman the ranks of x.
+    in_tree = x.max() + 1 if coef == SPEARMAN else y.max() + 2
+    cells = np.empty((longest, m), a.dtype)
+    at_value = np.empty((y.max() + 1, m), a.dtype)
+    tree = np.empty((in_tree, m), a.dtype)
     counts = np.empty((3, m), a.dtype)
     sums = np.empty((6, m))
-    cubes = np.empty(m)
-    for k in range(lists):
-        start = bounds[k]
-        stop = bounds[k + 1]
-        own_x = x[start:stop]
-        own_y = y[start:stop]
-        edges = cell[start : stop + 1]
-        weigh(row_of_a, row_of_b, edges, a, b, base, cells)
-        for half in range(1 if base == 0 else 2):
-            if half:
-                leave_out(edges, cells)
-            row = out[half * lists + k]
-            if coef != SPEARMAN:
-                kendall(
-                    coef, own_x, own_y, cells, at_value, tree, counts, sums, turned, row
-                )
-                continue
-            # What judges exchange are scores: the ratings' ranks stay, and they are
-            # those of half the pool.
-            if not half:
-                weigh_values(own_y, edges, cells, base, at_value)
-                doubled(at_value, counts, cubes)
-            spearman(own_x, own_y, cells, tree, at_value, counts, sums, cubes, row)
+    for k in range(len(bounds) - 1):
+        own_x = x[bounds[k] : bounds[k + 1]]
+        own_y = y[bounds[k] : bounds[k + 1]]
+        edges = cell[bounds[k] : bounds[k + 1] + 1]
+        weigh(row_of_a, row_of_b, edges, a, b, cells)
+        if coef == SPEARMAN:
+            spearman(own_x, own_y, cells, tree, at_value, counts, sums, out[k])
+            continue
+        kendall(coef, own_x, own_y, cells, at_value, tree, counts, sums, turned, out[k])
 
 
 @inner
-def weigh(row_of_a, row_of_b, edges, a, b, base, cells):
+def weigh(row_of_a, row_of_b, edges, a, b, cells):
     """The weights of the cells of one list, into `cells[cell, resample]`: the sum over
     the items of each cell, whose first is in `edges`.
     """
-    kind = a.dtype.type
     for c in range(len(edges) - 1):
         weight = cells[c]
         start = edges[c]
         factor_a = a[row_of_a[start]]
         factor_b = b[row_of_b[start]]
-        base_of_cell = kind(base * (edges[c + 1] - start))
         for j in range(len(weight)):
-            weight[j] = base_of_cell + factor_a[j] * factor_b[j]
+            weight[j] = factor_a[j] * factor_b[j]
         for i in range(start + 1, edges[c + 1]):
             add_product(weight, a[row_of_a[i]], b[row_of_b[i]])
-
-
-@inner
-def leave_out(edges, cells):
-    """From the weights of the items that are in to those of the items that are out, in
-    place: `cells[cell, resample]`.
-    """
-    kind = cells.dtype.type
-    for c in range(len(edges) - 1):
-        weight = cells[c]
-        size = kind(edges[c + 1] - edges[c])
-        for j in range(len(weight)):
-            weight[j] = size - weight[j]
-
-
-@inner
-def weigh_values(y, edges, cells, base, at_value):
-    """The weight of each value of y, into `at_value[code, resample]`; of exchanged
-    scores, that of half the pool.
-    """
-    kind = cells.dtype.type
-    at_value[:] = 0
-    for c in range(len(y)):
-        total = at_value[y[c]]
-        if base == 0:
-            add(total, cells[c])
-            continue
-        half = kind(base * (edges[c + 1] - edges[c]))
-        for j in range(len(total)):
-            total[j] += half
 
 
 @inner
@@ -419,22 +368,30 @@ def from_sums(coef, n, sums, turned, out):
 
 
 @inner
-def spearman(x, y, cells, ranks_x, ranks_y, counts, sums, cubes_y, out):
+def spearman(x, y, cells, ranks_x, ranks_y, counts, sums, out):
     """Spearman's coefficient of one list of cells, in order of x: (m,).
 
     Twice a mid-rank is a whole number, so all sums are exact. The centred sum of its
     squares is a third of n ** 3 less the third powers of the weights of tied values.
-    ranks_x: room. ranks_y, cubes_y: of y, as `doubled` makes them.
     """
-    values = x[-1] + 1 if len(x) else 0
-    ranks_x = ranks_x[:values]
+    top_x = 0
+    top_y = 0
+    for c in range(len(x)):
+        top_x = max(top_x, x[c] + 1)
+        top_y = max(top_y, y[c] + 1)
+    ranks_x = ranks_x[:top_x]
+    ranks_y = ranks_y[:top_y]
     ranks_x[:] = 0
+    ranks_y[:] = 0
     for c in range(len(x)):
         add(ranks_x[x[c]], cells[c])
+        add(ranks_y[y[c]], cells[c])
     n = counts[0]
     cross = sums[0]
     cubes_x = sums[1]
+    cubes_y = sums[2]
     doubled(ranks_x, counts, cubes_x)
+    doubled(ranks_y, counts, cubes_y)
     cross[:] = 0
     for c in range(len(x)):
         weight = cells[c]
@@ -455,18 +412,18 @@ def spearman(x, y, cells, ranks_x, ranks_y, counts, sums, cubes_y, out):
 
 
 @kept
-def pearson(row_of_a, row_of_b, bounds, x, y, a, b, base, out):
+def pearson(row_of_a, row_of_b, bounds, x, y, a, b, out):
     """Pearson's coefficient of each list, in one pass; again in two passes where one
     loses digits.
 
     bounds: (lists + 1,), the first item of each list, and the number of items.
     x, y: (items,), values. Others as `ranked`.
     """
-    lists = len(bounds) - 1
-    sums = np.empty((6, a.shape[1]))
-    row = np.empty(a.shape[1], a.dtype)
-    for place in range(lists):
-        items = slice(bounds[place], bounds[place + 1])
+    m = a.shape[1]
+    sums = np.empty((6, m))
+    row = np.empty(m, a.dtype)
+    for k in range(len(bounds) - 1):
+        items = slice(bounds[k], bounds[k + 1])
         own_x = x[items]
         own_y = y[items]
         own_a = row_of_a[items]
@@ -474,55 +431,30 @@ def pearson(row_of_a, row_of_b, bounds, x, y, a, b, base, out):
         # About the middles of the list, so that the sums lose few digits.
         middle_x = own_x.sum() / max(len(own_x), 1)
         middle_y = own_y.sum() / max(len(own_y), 1)
-        totals = np.zeros(6)
-        middles = (middle_x, middle_y)
-        rows = (own_a, own_b)
-        sum_moments(own_x, own_y, middles, rows, a, b, base, row, sums, totals)
-        for half in range(1 if base == 0 else 2):
-            for j in range(a.shape[1]):
-                if half:
-                    for k in range(6):
-                        sums[k, j] = totals[k] - sums[k, j]
-                value = quick_pearson(sums[:, j], middle_x, middle_y)
-                if np.isnan(value):
-                    weight = weights_of(own_a, own_b, a, b, base, j)
-                    if half:
-                        weight = 1 - weight
-                    value = careful_pearson(own_x, own_y, weight)
-                out[half * lists + place, j] = value
+        sum_moments(own_x - middle_x, own_y - middle_y, own_a, own_b, a, b, row, sums)
+        for j in range(m):
+            value = quick_pearson(sums[:, j], middle_x, middle_y)
+            if np.isnan(value):
+                weight = np.empty(len(own_x))
+                for i in range(len(own_x)):
+                    weight[i] = a[own_a[i], j] * b[own_b[i], j]
+                value = careful_pearson(own_x, own_y, weight)
+            out[k, j] = value
 
 
 @inner
-def sum_moments(x, y, middles, rows, a, b, base, row, sums, totals):
-    """Sums of products about the middles, of one list.
-
-    rows: of each item, in `a` and in `b`. row: (m,), room for an item's weights.
-    sums: `[6, resample]`: of the weights, and of these times x, y, x squared, y
-        squared, x times y. totals: (6,), the same with each item once.
+def sum_moments(x, y, row_of_a, row_of_b, a, b, row, sums):
+    """Into `sums[6, resample]`, of one list: of the weights, and of these times x, y, x
+    squared, y squared, x times y. row: (m,), room for an item's weights.
     """
-    middle_x, middle_y = middles
-    row_of_a, row_of_b = rows
-    kind = a.dtype.type
     sums[:] = 0
     for i in range(len(x)):
-        dx = x[i] - middle_x
-        dy = y[i] - middle_y
-        moments = (1.0, dx, dy, dx * dx, dy * dy, dx * dy)
-        row[:] = kind(base)
+        moments = (1.0, x[i], y[i], x[i] * x[i], y[i] * y[i], x[i] * y[i])
+        row[:] = 0
         add_product(row, a[row_of_a[i]], b[row_of_b[i]])
         for k in range(6):
-            totals[k] += moments[k]
             for j in range(len(row)):
                 sums[k, j] += row[j] * moments[k]
-
-
-@inner
-def weights_of(row_of_a, row_of_b, a, b, base, j):
-    """The weight of each item of a list in resample j: (items,)."""
-    weight = np.empty(len(row_of_a))
-    for i in range(len(row_of_a)):
-        weight[i] = base + a[row_of_a[i], j] * b[row_of_b[i], j]
-    return weight
 
 
 @inner
@@ -769,76 +701,3 @@ def both_moved(starts, y, rank_y, group, x_in_order, y_in_order, out):
                 count_in(tree, y_in_order[i], 1)
             n += stop - first
         first = stop
-
-
-@kept
-def inversions(values, space, count):
-    """How many pairs stand in falling order, added to `count`: a merge sort of the
-    values, whose order is lost; space: room of the same size.
-
-    Source: Knight 1966.
-    """
-    n = len(values)
-    source = values
-    target = space
-    falling = 0
-    width = 1
-    while width < n:
-        for start in range(0, n, 2 * width):
-            middle = min(start + width, n)
-            stop = min(start + 2 * width, n)
-            falling += merge(source, target, start, middle, stop)
-        source, target = target, source
-        width *= 2
-    count[0] += falling
-
-
-@inner
-def merge(source, target, start, middle, stop):
-    """Merge two sorted neighbours, source[start:middle] and source[middle:stop], into
-    target; how many pairs stood in falling order. The choice of a side is arithmetic,
-    as a branch would be guessed wrongly.
-    """
-    falling = 0
-    left_at = start
-    right_at = middle
-    k = start
-    while left_at < middle and right_at < stop:
-        a = source[left_at]
-        b = source[right_at]
-        falls = np.int64(b < a)
-        target[k] = min(a, b)
-        # A b that falls is lower than all that is left of the first neighbour.
-        falling += falls * (middle - left_at)
-        right_at += falls
-        left_at += 1 - falls
-        k += 1
-    unmerged = slice(left_at, middle) if left_at < middle else slice(right_at, stop)
-    target[k:stop] = source[unmerged]
-    return falling
-
-
-@kept
-def ordered_pairs(counts, codes, tree, at_value, found):
-    """Pairs that two sides order alike, and otherwise, added to `found`.
-
-    counts: items of each value of the first side, from the lowest up. codes: of the
-    second side's values, from 0, in that order. tree, at_value: zeros, as many as there
-    are values and one more, and as many.
-    """
-    alike = 0
-    otherwise = 0
-    first = 0
-    for count in counts:
-        stop = first + count
-        for i in range(first, stop):
-            code = codes[i]
-            lower = below(tree, code)
-            alike += lower
-            otherwise += first - lower - at_value[code]
-        for i in range(first, stop):
-            count_in(tree, codes[i], 1)
-            at_value[codes[i]] += 1
-        first = stop
-    found[0] += alike
-    found[1] += otherwise

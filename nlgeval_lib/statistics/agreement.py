@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import arrays, groups, intervals
-from .draws import NO_GROUPS, Draws, Groups, Ints
+from .draws import NO_GROUPS, Draws, Groups
 from .levels import Statistic
 from .result import NAN, NO_INTERVAL, Floats, Interval, Measured
 
@@ -54,13 +54,6 @@ class Agreement(Measured):
         return f"agree:{self.name}|{counts}{self.interval.signature()}"
 
 
-def item_counts(drawn: Draws, present: Flags) -> Floats:
-    """How often each item that takes part counts in each resample: (items, b)."""
-    places = np.flatnonzero(present)
-    rows_a, a, rows_b, b = drawn.factors(places, present.shape[-1])
-    return np.asarray(a[rows_a] * b[rows_b], dtype=float)
-
-
 class OfItems(Statistic):
     """A function of how often each item counts, as a statistic that can be resampled
     or have units left out.
@@ -73,13 +66,14 @@ class OfItems(Statistic):
         self.present = present
         self.groups = groups
 
-    def values(self, drawn: Draws) -> Floats:
-        counts = item_counts(drawn, self.present)
-        return np.array([self.of_counts(column) for column in counts.T])
+    def counts(self, drawn: Draws) -> Floats:
+        """How often each item that takes part counts in each resample: (items, b)."""
+        places = np.flatnonzero(self.present)
+        return drawn.of_items(places, self.present.shape[-1]).astype(float)
 
-    def without_these(self, unit: str, together: Ints | None) -> Floats:
-        # `draws` calls a cell of a system and an input a row.
-        return super().without_these("rows" if unit == "cells" else unit, together)
+    def values(self, drawn: Draws) -> Floats:
+        counts = self.counts(drawn)
+        return np.array([self.of_counts(column) for column in counts.T])
 
 
 def krippendorff_alpha(

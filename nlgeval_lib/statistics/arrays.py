@@ -25,10 +25,6 @@ POLICIES: dict[str, str] = {
     "mean": "a missing judge score counts as the mean of the judge's other scores",
     "min": "a missing judge score counts as the judge's lowest score",
     "max": "a missing judge score counts as the judge's highest score",
-    "constant-zero": (
-        "as drop; an input with a constant side counts as 0, "
-        "and so does kendall-a of constant scores"
-    ),
 }
 # policies that put a number in the place of a missing score, from the judge's scores
 FILLS: dict[str, Callable[[Floats], Any]] = {

@@ -8,6 +8,8 @@ SummEval, Topical-Chat and WMT22, and held against WebNLG and OpenMEVA
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from .groups import SINGLE, Names
@@ -58,7 +60,7 @@ def of_interval(
 def of_test(
     name: str,
     statistic: Statistic,
-    judges: tuple[Floats, Floats],
+    judges: Sequence[Floats],
     ratings: Floats,
     level: str,
     names: Names,

@@ -20,8 +20,9 @@ import numpy as np
 
 from . import arrays, cautions, draws, groups, intervals, jackknife, levels, questions
 from .classical import ALTERNATIVES
-from .draws import Draws, Ints, Weights
+from .draws import Draws, Groups, Ints, Weights
 from .jackknife import Spread
+from .levels import Combined
 from .result import NAN, NO_INTERVAL, Floats, Interval, together
 
 # what `units=` may name; a unit alone is "perm-" of it
@@ -41,31 +42,31 @@ MOST_PATTERNS = 10_000
 class Comparison(questions.Questioned):
     """Two judges against the same ratings on their common items.
 
-    first, second, difference: the coefficient of each judge, and first minus second.
-    p: NaN with a reason where not defined.
     coef, level, nan: as in `correlate`.
     test: its name and settings, such as jack-both|df:7.5.
-    scaling: "z" where the judges were standardised to be exchanged, else "".
     n, n_missing, total: items that took part, items that any side lacked, and all.
+    first, second, difference: the coefficient of each judge, and first minus second.
+    p: NaN with a reason where not defined.
+    scaling: "z" where the judges were standardised to be exchanged, else "".
     seed: of random exchanges; None for a test without them.
     spread: of a jackknife test, else None.
     null: the difference after each exchange; empty for a jackknife test.
     """
 
-    first: float
-    second: float
-    difference: float
-    p: float
     coef: str
     level: str
     test: str
-    alternative: str
-    scaling: str
     n: int
     n_missing: int
     total: int
     nan: str
-    seed: int | None
+    first: float = NAN
+    second: float = NAN
+    difference: float = NAN
+    p: float = NAN
+    alternative: str = "two-sided"
+    scaling: str = ""
+    seed: int | None = None
     interval: Interval = NO_INTERVAL
     reason: str = ""
     spread: Spread | None = field(default=None, compare=False)
@@ -137,7 +138,7 @@ def compare(
 
     first, second, y: of one shape, flat or `X[system, input]`; what any lacks is out.
     coef, level, nan: as in `correlate`.
-    units: a test of `TESTS`; None follows `ci`, and is `DEFAULT_TEST` without it.
+    units: a test of `TESTS`; None follows `ci`, and is "auto" without it.
     n_perm, seed: random exchanges of a permutation test.
     alternative: two-sided, greater (the first follows better) or less.
     ci, n_boot, confidence: interval of the difference, as in `correlate`.
@@ -149,23 +150,49 @@ def compare(
     arrays.choice(alternative, ALTERNATIVES, "alternative")
     n_perm = arrays.whole(n_perm, "n_perm")
     seed = arrays.whole(seed, "seed", low=0)
-    families = system_groups, input_groups
-    test = units or following(ci)
-    judges = _Judges(first, second, y, coef, level, nan, test, families)
-    if judges.method in ("jack", "careful"):
-        result = judges.by_jackknife(alternative)
+    sides = arrays.alike(first=first, second=second, y=y)
+    filled = [arrays.fill(scores, sides[2], nan)[0] for scores in sides[:2]]
+    *judges, ratings = arrays.common(*filled, sides[2])
+    labels = system_groups, input_groups
+    families = groups.encode_groups(ratings.shape, *labels)
+    test, note = _named(units or following(ci), level, ratings, families)
+    levels.check(ratings, level)
+    plans = [levels.plan(x, ratings, coef, level, families) for x in judges]
+    pair = levels.Combined(np.subtract, plans)
+    values = [plan.value for plan in plans]
+    difference = values[0] - values[1]
+    names = groups.names(ratings.shape, y, *labels)
+    result = Comparison(
+        coef=coef,
+        level=level,
+        test=test,
+        n=int(pair.present.sum()),
+        n_missing=int(np.isnan(sides).any(axis=0).sum()),
+        total=ratings.size,
+        nan=nan,
+        first=values[0],
+        second=values[1],
+        difference=difference,
+        alternative=alternative,
+        reason=_undefined(values),
+        basis=questions.Basis(pair, difference, level, coef, names, True),
+    )
+    if test.startswith(("jack", "careful")):
+        result = _by_jackknife(result, pair)
     else:
-        result = judges.by_exchange(alternative, n_perm, seed)
-    if np.isnan(result.difference):
+        result = _by_exchange(result, pair, (*judges, ratings), n_perm, seed)
+    if np.isnan(difference):
         return result
     settings = ci, level, coef, n_boot, seed, confidence, True
-    ends = intervals.compute_interval(judges.pair, result.difference, *settings)
+    ends = intervals.compute_interval(pair, difference, *settings)
     result = replace(result, interval=ends)
     warning = ""
     if ends.name and result.influence:
         warning = result.influence.warning
-    caution = judges.caution(ends.name)
-    reason = together(judges.note, result.reason, ends.reason, warning, caution)
+    caution = ""
+    for name in (test, ends.name):
+        caution = caution or cautions.of_test(name, pair, judges, ratings, level, names)
+    reason = together(note, result.reason, ends.reason, warning, caution)
     return replace(result, reason=reason)
 
 
@@ -186,205 +213,130 @@ def untested(
     sides = arrays.alike(first=first, second=second, y=y)
     total = sides[0].size
     n_missing = int(np.isnan(sides).any(axis=0).sum())
-    return Comparison(
-        first=NAN,
-        second=NAN,
-        difference=NAN,
-        p=NAN,
-        coef=levels.named(coef, level),
-        level=level,
-        test="none",
-        alternative="two-sided",
-        scaling="",
-        n=total - n_missing,
-        n_missing=n_missing,
-        total=total,
-        nan=nan,
-        seed=None,
-        reason=f"no test: {reason}",
-    )
+    coef = levels.named(coef, level)
+    counts = total - n_missing, n_missing, total
+    return Comparison(coef, level, "none", *counts, nan, reason=f"no test: {reason}")
 
 
 def following(ci: str | bool | None) -> str:
     """The test of the population that an interval is about: the jackknife over the
-    same units; `DEFAULT_TEST` where the interval names no units.
+    same units; "auto" where the interval names none.
     """
     method, _, units = str(ci).partition("-")
     if method == "careful":
         return str(ci)
     if method in intervals.METHODS and units:
         return f"jack-{units}"
-    return intervals.DEFAULT_TEST
+    return "auto"
 
 
-class _Judges:
-    """Two judges on their common items, and the test that is to compare them.
+def _named(test: str, level: str, ratings: Floats, families: Groups) -> tuple[str, str]:
+    """The test that a word of `TESTS` means, and what is to be said of the choice.
 
-    first, second, ratings: NaN in all three where an item takes no part.
-    n_missing: how many items any side lacked at first.
-    groups, names: of systems and inputs, as the module `groups` has them.
-    method, unit: of the test, such as "jack" and "both"; method "" is that of "perm-".
-    note: what the choice of the test has to say.
-    pair: the difference of the two coefficients, as a statistic.
+    Raises: ValueError for another word, and units that flat data do not have.
     """
+    note = ""
+    if arrays.choice(test, TESTS, "units") == "auto":
+        test, note = intervals.chosen("test", level, ~np.isnan(ratings), families)
+    draws.check_units(test.rpartition("-")[2], ratings.shape)
+    return test, note
 
-    def __init__(
-        self,
-        first: Any,
-        second: Any,
-        y: Any,
-        coef: str,
-        level: str,
-        nan: str,
-        test: str,
-        families: tuple[Any, Any],
-    ) -> None:
-        """Raises: ValueError as `compare`.
 
-        test: one of `TESTS`. families: labels of systems and of inputs, or None.
-        """
-        sides = arrays.alike(first=first, second=second, y=y)
-        self.n_missing = int(np.isnan(sides).any(axis=0).sum())
-        x_first = arrays.fill(sides[0], sides[2], nan)[0]
-        x_second = arrays.fill(sides[1], sides[2], nan)[0]
-        common = arrays.common(x_first, x_second, sides[2])
-        self.first, self.second, self.ratings = common
-        self.coef = coef
-        self.level = level
-        self.nan = nan
-        self.groups = groups.encode_groups(self.ratings.shape, *families)
-        self.names = groups.names(self.ratings.shape, y, *families)
-        self.test = arrays.choice(test, TESTS, "units")
-        self.note = ""
-        if self.test == "auto":
-            present = ~np.isnan(self.ratings)
-            self.test, self.note = intervals.chosen("test", level, present, self.groups)
-        self.method, _, self.unit = self.test.rpartition("-")
-        draws.check_units(self.unit, self.ratings.shape)
-        levels.check(self.ratings, level)
-        settings = coef, level, nan, self.groups
-        plans = []
-        for scores in (self.first, self.second):
-            plans.append(levels.plan(scores, self.ratings, *settings))
-        self.pair = levels.Combined(np.subtract, plans)
+def _undefined(values: list[float]) -> str:
+    """Why there is no test of two judges' coefficients; "" where both are defined."""
+    judges = []
+    for judge, value in zip(("first", "second"), values, strict=True):
+        if np.isnan(value):
+            judges.append(judge)
+    if not judges:
+        return ""
+    which = " and ".join(judges)
+    return f"no test: the coefficient of the {which} judge is not defined"
 
-    def caution(self, interval: str) -> str:
-        """What in the data speaks against the test, or else the interval of this name,
-        where it is about other systems.
-        """
-        sides = self.pair, (self.first, self.second), self.ratings
-        said = ""
-        for name in (self.test, interval):
-            said = said or cautions.of_test(name, *sides, self.level, self.names)
-        return said
 
-    def _result(self, alternative: str, **settings: Any) -> Comparison:
-        """The comparison without a p; with a reason where a coefficient is undefined.
+def _by_jackknife(result: Comparison, pair: Combined) -> Comparison:
+    """The comparison with p by t from the difference without each unit."""
+    if result.reason:
+        return result
+    method, _, unit = result.test.partition("-")
+    spread = jackknife.spread(pair, unit, careful=method == "careful")
+    p, reason = jackknife.p_value(result.difference, spread, result.alternative)
+    test = spread.name + spread.settings()
+    return replace(result, p=p, reason=reason, test=test, spread=spread)
 
-        settings: of the test, as `Comparison` has them.
-        """
-        values = [plan.value for plan in self.pair.parts]
-        difference = values[0] - values[1]
-        judges = []
-        for judge, value in zip(("first", "second"), values, strict=True):
-            if np.isnan(value):
-                judges.append(judge)
-        which = " and ".join(judges)
-        reason = f"no test: the coefficient of the {which} judge is not defined"
-        settings_of_basis = self.level, self.coef, self.names, True
-        result = Comparison(
-            first=values[0],
-            second=values[1],
-            difference=difference,
-            p=NAN,
-            coef=self.coef,
-            level=self.level,
-            test=self.test,
-            alternative=alternative,
-            scaling="",
-            n=int(self.pair.present.sum()),
-            n_missing=self.n_missing,
-            total=self.ratings.size,
-            nan=self.nan,
-            seed=None,
-            reason=reason if judges else "",
-            basis=questions.Basis(self.pair, difference, *settings_of_basis),
-        )
-        return replace(result, **settings)
 
-    def by_jackknife(self, alternative: str) -> Comparison:
-        """The comparison with p by t from the difference without each unit."""
-        result = self._result(alternative)
-        if result.reason:
-            return result
-        careful = self.method == "careful"
-        spread = jackknife.spread(self.pair, self.unit, careful=careful)
-        p, reason = jackknife.p_value(result.difference, spread, alternative)
-        test = spread.signature()
-        return replace(result, p=p, reason=reason, test=test, spread=spread)
+def _by_exchange(
+    result: Comparison,
+    pair: Combined,
+    sides: tuple[Floats, ...],
+    n_perm: int,
+    seed: int,
+) -> Comparison:
+    """The comparison with p by exchanging the judges' scores.
 
-    def by_exchange(self, alternative: str, n_perm: int, seed: int) -> Comparison:
-        """The comparison with p by exchanging the judges' scores.
+    sides: scores of both judges, and ratings.
+    n_perm, seed: of random exchanges, which "exact-systems" takes, too, where there are
+        too many patterns.
+    """
+    method, _, unit = result.test.rpartition("-")
+    grouped = f"|groups:{'+'.join(pair.groups)}" if pair.groups else ""
+    present = pair.present
+    patterns = None
+    if method == "exact":
+        patterns = draws.every_pattern(present, MOST_PATTERNS, pair.groups)
+    if patterns is not None:
+        test = f"exact-systems/{patterns.shape[1]}{grouped}"
+        result = replace(result, test=test, scaling="z")
+        masks = _chunks(patterns, 2 * present.size)
+    else:
+        test = f"perm-{unit}/{n_perm}{grouped}"
+        result = replace(result, test=test, scaling="z", seed=seed)
+        masks = draws.resamples(present.shape, unit, n_perm, seed, True, pair.groups)
+    if result.reason:
+        return result
+    observed, null = _exchanged(sides, result.coef, result.level, masks)
+    every = patterns is not None
+    p, reason = p_value(null, observed, result.alternative, every)
+    if result.level == "system" and p <= 0.05:
+        reason = together(reason, _not_by_jackknife(pair, result.alternative))
+    return replace(result, p=p, reason=reason, null=null)
 
-        n_perm, seed: of random exchanges, which "exact-systems" takes, too, where there
-            are too many patterns.
-        """
-        present = self.pair.present
-        patterns = None
-        if self.method == "exact":
-            patterns = draws.every_pattern(present, MOST_PATTERNS, self.groups)
-        grouped = f"|groups:{'+'.join(self.groups)}" if self.groups else ""
-        if patterns is not None:
-            test = f"exact-systems/{patterns.shape[1]}{grouped}"
-            result = self._result(alternative, test=test, scaling="z")
-            masks = _chunks(patterns, 2 * present.size)
-        else:
-            test = f"perm-{self.unit}/{n_perm}{grouped}"
-            result = self._result(alternative, test=test, scaling="z", seed=seed)
-            masks = draws.resamples(
-                present.shape, self.unit, n_perm, seed, True, self.groups
-            )
-        if np.isnan(result.difference):
-            return result
-        observed, null = self._exchanged(masks)
-        every = patterns is not None
-        p, reason = p_value(null, observed, alternative, every)
-        if self.level == "system" and p <= 0.05:
-            reason = together(reason, self._not_by_jackknife(alternative))
-        return replace(result, p=p, reason=reason, null=null)
 
-    def _not_by_jackknife(self, alternative: str) -> str:
-        """What is to be said of a difference that exchanging systems found; "" where
-        the jackknife over systems finds it, too.
+def _not_by_jackknife(pair: Combined, alternative: str) -> str:
+    """What is to be said of a difference that exchanging systems found; "" where the
+    jackknife over systems finds it, too.
 
-        Judges that are equally good and see different things are not exchangeable:
-        docs/statistics.md has how often they are found to differ.
-        """
-        spread = jackknife.spread(self.pair, "systems")
-        p, _ = jackknife.p_value(self.pair.value, spread, alternative)
-        if p <= 0.05:
-            return ""
-        return (
-            "found by exchanging systems, as it often is of equally good judges that "
-            f"see different things; not by 'jack-systems' (p {p:.2g})"
-        )
+    Judges that are equally good and see different things are not exchangeable:
+    docs/statistics.md has how often they are found to differ.
+    """
+    spread = jackknife.spread(pair, "systems")
+    p, _ = jackknife.p_value(pair.value, spread, alternative)
+    if p <= 0.05:
+        return ""
+    return (
+        "found by exchanging systems, as it often is of equally good judges that "
+        f"see different things; not by 'jack-systems' (p {p:.2g})"
+    )
 
-    def _exchanged(self, masks: Iterator[Draws]) -> tuple[float, Floats]:
-        """The difference without an exchange, on the common scale of both judges, and
-        after each exchange, (exchanges,).
 
-        masks: 1 where the judges' scores change places.
-        """
-        first = standardised(self.first)
-        second = joined(standardised(self.second), first)
-        settings = self.coef, self.level, self.nan
-        swapped = levels.Swapped(first, second, self.ratings, *settings)
-        # The data themselves, computed as the exchanges are: nothing changes places.
-        items = self.ratings.size
-        no_mask = np.zeros((items, 1), dtype=draws.exact(2 * items))
-        observed = np.subtract(*swapped.values(Draws(rows=no_mask)))
-        differences = [np.subtract(*swapped.values(mask)) for mask in masks]
-        return float(observed[0]), np.concatenate(differences)
+def _exchanged(
+    sides: tuple[Floats, ...], coef: str, level: str, masks: Iterator[Draws]
+) -> tuple[float, Floats]:
+    """The difference without an exchange, on the common scale of both judges, and after
+    each exchange, (exchanges,).
+
+    masks: 1 where the judges' scores change places.
+    """
+    first, second, ratings = sides
+    first = standardised(first)
+    second = joined(standardised(second), first)
+    swapped = levels.Swapped(first, second, ratings, coef, level)
+    # The data themselves, computed as the exchanges are: nothing changes places.
+    items = ratings.size
+    no_mask = np.zeros((items, 1), dtype=draws.exact(2 * items))
+    observed = np.subtract(*swapped.values(Draws(rows=no_mask)))
+    differences = [np.subtract(*swapped.values(mask)) for mask in masks]
+    return float(observed[0]), np.concatenate(differences)
 
 
 def _chunks(patterns: Weights, items: int) -> Iterator[Draws]:

@@ -87,7 +87,7 @@ def correlate(
     a, b, n_missing = arrays.fill(a, b, nan)
     levels.check(a, level)
     families = groups.encode_groups(a.shape, system_groups, input_groups)
-    plan = levels.plan(a, b, coef, level, nan, families)
+    plan = levels.plan(a, b, coef, level, families)
     names = groups.names(a.shape, y, system_groups, input_groups)
     basis = Basis(plan, plan.value, level, coef, names)
     ends = intervals.compute_interval(
@@ -184,7 +184,7 @@ def coefficients(
     lacks_items = present.reshape(len(a), -1).sum(axis=1) < 3
     if level == "system":
         lacks_items |= present.any(axis=2).sum(axis=1) < 3
-    values = levels.stacked(a, b, coef, level, nan)
+    values = levels.stacked(a, b, coef, level)
     return np.where(lacks_items, np.nan, values)
 
 

@@ -71,6 +71,11 @@ class Draws:
             b = self.inputs
         return rows_a, a, rows_b, b
 
+    def of_items(self, places: Ints, inputs: int) -> Weights:
+        """The weights of items themselves, (items, b); arguments as `factors`."""
+        rows_a, a, rows_b, b = self.factors(places, inputs)
+        return np.asarray(a[rows_a] * b[rows_b])
+
 
 def check_units(units: str, shape: tuple[int, ...], name: str = "units") -> None:
     """Raises: ValueError for an unknown word, or anything but "rows" on flat data."""
@@ -91,7 +96,7 @@ def exact(bound: int) -> type[np.floating]:
 
 def chunk_size(items: int) -> int:
     """Resamples per chunk, so that one array of a chunk has some million entries."""
-    return int(np.clip(2**22 // max(items, 1), 4, 1024))
+    return int(np.clip(2**22 // max(items, 1), 4, 256))
 
 
 def resamples(
@@ -154,14 +159,20 @@ def every_pattern(
     return _of_members(patterns, groups.get("systems"))
 
 
+def drawn_as(unit: str) -> str:
+    """A cell, of a system and an input, is drawn as a row."""
+    return "rows" if unit == "cells" else unit
+
+
 def taking_part(
     present: npt.NDArray[np.bool_], unit: str, groups: Groups = NO_GROUPS
 ) -> Ints:
     """The numbers of the units, or of their groups, with an item that takes part, in
     ascending order.
 
-    unit: rows (numbered in row-major order), inputs or systems.
+    unit: rows, also called cells (numbered in row-major order), inputs or systems.
     """
+    unit = drawn_as(unit)
     if unit == "rows":
         members = np.flatnonzero(present)
     else:
@@ -180,10 +191,11 @@ def left_out(
 ) -> Iterator[Draws]:
     """Every sample with one unit left out, or one group of them: the jackknife.
 
-    unit: rows, inputs or systems.
+    unit: rows, also called cells, inputs or systems.
     together: (samples, units), the numbers of the units, or groups, that each sample
         lacks, in place of one alone.
     """
+    unit = drawn_as(unit)
     items = int(np.prod(shape))
     size = _sizes(shape, unit, groups)[unit]
     if together is None:

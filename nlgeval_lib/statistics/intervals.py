@@ -16,9 +16,6 @@ from .classical import share_of_t, special
 from .levels import Combined, Statistic
 from .result import NAN, Floats, Interval, Result, together
 
-# the jackknife, and permutation of systems at system level
-DEFAULT_TEST = "auto"
-DEFAULT_CI = "auto"
 # each with the units that are drawn anew or left out
 METHODS = ("boot", "wide", "jack")
 # by degrees of freedom that count the systems which carry the variance
@@ -55,42 +52,65 @@ def compute_interval(
     """Within what limits would a statistic fall for other inputs, other systems, or
     both?
 
-    statistic: prepared on the data. value: that of the data.
-    ci: None or False for no interval; True for `DEFAULT_CI`; "auto", as `chosen` says;
-        "fisher"; or a method and what is drawn anew (rows, inputs, systems or both):
-        "boot-" percentile bootstrap (too narrow where systems are few; a unit that is
-        drawn twice is tied with its copy, which shifts kendall-a, kendall-c and
-        acc-eq), "wide-" the same with tails widened for few units, "jack-" jackknife
-        and t, "careful-" the same, and holds where a system unlike these may exist.
-        Rows are too narrow where items share inputs or systems.
+    statistic, value: prepared on the data, and its value there.
+    ci: None or False for no interval; True or "auto", as `chosen` says; "fisher"; or a
+        method and what is drawn anew (rows, inputs, systems or both): "boot-"
+        percentile bootstrap (too narrow where systems are few; a unit that is drawn
+        twice is tied with its copy, which shifts kendall-a, kendall-c and acc-eq),
+        "wide-" the same with tails widened for few units, "jack-" jackknife and t,
+        "careful-" the same, and holds where a system unlike these may exist. Rows are
+        too narrow where items share inputs or systems.
     level, coef: of the statistic, as in `correlate`.
     n_boot, seed: random resamples of "boot-" and "wide-".
     confidence: share of data sets whose interval is to hold the truth, in (0, 1).
     difference: the statistic is a difference of two coefficients.
     Returns: ends NaN with a reason where no interval can be given.
     Raises: ValueError for an unknown `ci`, units that flat data do not have, "fisher"
-        for a difference or a coefficient that has none, n_boot < 1, a negative seed,
-        and a confidence outside (0, 1).
+        for a difference or a coefficient that has none, and bad numbers.
     Source: Deutsch, Dror and Roth 2021 (BOOT-INPUTS, -SYSTEMS, -BOTH); Hesterberg 2015
         (expanded percentile).
     """
-    kind = "difference" if difference else "value"
-    name, note = resolved(ci, level, coef, statistic, kind)
+    name, note = _named(ci, level, coef, statistic, difference)
     arrays.share(confidence, "confidence")
     if not name:
         return Interval(reason=note)
     n_boot = arrays.whole(n_boot, "n_boot")
     seed = arrays.whole(seed, "seed", low=0)
-    method = name.partition("-")[0]
-    if method == "fisher":
+    if name == "fisher":
         ends = _fisher(statistic, value, level, coef, confidence)
-    elif method in ("jack", "careful"):
+    elif name.startswith(("jack", "careful")):
         ends = _jackknife(statistic, value, name, level, coef, confidence, difference)
     else:
         ends = _bootstrap(statistic, value, name, n_boot, seed, confidence)
     settings = ends.settings + arrays.confidence_setting(confidence)
     reason = together(note, ends.reason)
     return replace(ends, settings=settings, reason=reason, confidence=confidence)
+
+
+def _named(
+    ci: str | bool | None,
+    level: str,
+    coef: str,
+    statistic: Statistic,
+    difference: bool,
+) -> tuple[str, str]:
+    """The name of the interval that `ci` means, or none ("") with a reason.
+
+    Raises: ValueError as `compute_interval`.
+    """
+    if ci is None or ci is False:
+        return "", ""
+    name = arrays.choice("auto" if ci is True else ci, NAMES, "ci")
+    if name == "auto":
+        kind = "difference" if difference else "value"
+        return chosen(kind, level, statistic.present, statistic.groups)
+    if name != "fisher":
+        draws.check_units(name.partition("-")[2], statistic.present.shape, "ci")
+        return name, ""
+    arrays.choice(coef, FISHER, "coef of ci='fisher'")
+    if difference:
+        raise ValueError("ci: got 'fisher', which is no interval of a difference")
+    return name, ""
 
 
 def _fisher(
@@ -152,10 +172,7 @@ def _bootstrap(
     seed: int,
     confidence: float,
 ) -> Interval:
-    """The percentile interval, "boot-" or "wide-", from resampled units.
-
-    name: method and units, such as boot-both.
-    """
+    """The percentile interval, "boot-" or "wide-", from resampled units."""
     method, _, units = name.partition("-")
     groups = statistic.groups
     shape = statistic.present.shape
@@ -168,35 +185,8 @@ def _bootstrap(
     ends = percentile(replicates, value, tail, confidence)
     if method == "boot":
         ends = replace(ends, replicates=replicates)
-    settings = f"/{n_boot}|seed:{seed}"
-    if groups:
-        settings += f"|groups:{'+'.join(groups)}"
-    return replace(ends, name=name, settings=settings)
-
-
-def resolved(
-    ci: str | bool | None, level: str, coef: str, statistic: Statistic, kind: str
-) -> tuple[str, str]:
-    """The name of the interval that `ci` means, or none ("") with a reason.
-
-    kind: what the statistic is, "value" or "difference".
-    Raises: ValueError for an unknown `ci`, units that the data do not have, and
-        "fisher" where it is none.
-    """
-    if ci is None or ci is False:
-        return "", ""
-    if ci is True:
-        ci = DEFAULT_CI
-    name = arrays.choice(ci, NAMES, "ci")
-    if name == "auto":
-        return chosen(kind, level, statistic.present, statistic.groups)
-    if name != "fisher":
-        draws.check_units(name.partition("-")[2], statistic.present.shape, "ci")
-        return name, ""
-    arrays.choice(coef, FISHER, "coef of ci='fisher'")
-    if kind == "difference":
-        raise ValueError("ci: got 'fisher', which is no interval of a difference")
-    return name, ""
+    grouped = f"|groups:{'+'.join(groups)}" if groups else ""
+    return replace(ends, name=name, settings=f"/{n_boot}|seed:{seed}{grouped}")
 
 
 def chosen(
@@ -208,7 +198,6 @@ def chosen(
     """What does "auto" stand for, for data of this shape?
 
     kind: "test" for a test of a difference; "value" or "difference" for its interval.
-    level: as in `correlate`.
     present: which items take part, shaped like the data.
     groups: families and topics, which count as one each.
     Returns: the name of the test or interval, "" for none; and what is to be said of
@@ -220,7 +209,16 @@ def chosen(
         for unit in units:
             units[unit] = len(draws.taking_part(present, unit, groups))
     if level == "system":
-        return _chosen_over_systems(kind, units["systems"], groups)
+        if kind == "test":
+            return "exact-systems", ""
+        if groups:
+            return "jack-both", ""
+        if units["systems"] >= LEAST_SYSTEMS:
+            return "wide-both", ""
+        return "", (
+            f"no interval: {units['systems']} systems at system level, at least "
+            f"{LEAST_SYSTEMS} are needed"
+        )
     # One system, or one input, leaves a list of rows. One group of several does not.
     if present.ndim == 1 or 1 in present.shape:
         return "jack-rows", ""
@@ -238,22 +236,6 @@ def chosen(
             )
         return f"jack-{drawn}", note
     return "jack-both", ""
-
-
-def _chosen_over_systems(
-    kind: str, systems: int, groups: draws.Groups
-) -> tuple[str, str]:
-    """What "auto" stands for at system level; arguments and result as `chosen`."""
-    if kind == "test":
-        return "exact-systems", ""
-    if groups:
-        return "jack-both", ""
-    if systems >= LEAST_SYSTEMS:
-        return "wide-both", ""
-    return "", (
-        f"no interval: {systems} systems at system level, at least {LEAST_SYSTEMS} are "
-        "needed"
-    )
 
 
 def of_mean(parts: Sequence[Any], value: float) -> Interval:
@@ -494,16 +476,9 @@ def resampled_t(
         )
         p = 1.0 if abs(mean - null) <= rounding else NAN
         return replace(result, low=mean, high=mean, p=p, sd=0.0, reason=reason)
-    return _with_spread(result, float(qualities.std(ddof=1)))
-
-
-def _with_spread(result: Resampled, sd: float) -> Resampled:
-    """The result with interval and p by t, from the values' standard deviation."""
-    df = result.n_splits - 1
-    ratio = 1 / result.n_splits + result.n_test / result.n_train
-    error = float(sd * np.sqrt(ratio))
-    reach = float(special.stdtrit(df, 0.975)) * error
-    p = share_of_t((result.value - result.null) / error, df, "two-sided")
-    low = result.value - reach
-    high = result.value + reach
-    return replace(result, low=low, high=high, p=p, sd=sd, reason="")
+    sd = float(qualities.std(ddof=1))
+    error = float(sd * np.sqrt(1 / number + n_test / n_train))
+    reach = float(special.stdtrit(number - 1, 0.975)) * error
+    p = share_of_t((mean - null) / error, number - 1, "two-sided")
+    low = mean - reach
+    return replace(result, low=low, high=mean + reach, p=p, sd=sd, reason="")

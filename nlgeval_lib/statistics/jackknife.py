@@ -86,21 +86,16 @@ class Spread:
 
     def settings(self) -> str:
         """What signatures say beside the name: "|df:7.5|groups:systems(6)"."""
-        groups = [f"{kind}({self.counts[kind]})" for kind in self.grouped]
+        counted = [kind for kind in self.grouped if kind in self.counts]
+        groups = "+".join(f"{kind}({self.counts[kind]})" for kind in counted)
         text = f"|df:{self.df:g}"
-        if groups:
-            text += f"|groups:{'+'.join(groups)}"
-        return text
+        return f"{text}|groups:{groups}" if groups else text
 
     @property
     def name(self) -> str:
         """The name of the interval or test: "jack-both", "careful-systems"."""
         method = "careful" if self.careful else "jack"
         return f"{method}-{self.units}"
-
-    def signature(self) -> str:
-        """Name and settings: "jack-both|df:7.5"."""
-        return self.name + self.settings()
 
     def scaled(self, systems: int, inputs: int) -> Spread:
         """What it would be with as many systems and inputs of the same populations.
@@ -140,49 +135,35 @@ def spread(
     Source: Efron and Stein 1981; two-way Owen 2007; degrees of freedom by simulation.
     """
     kinds = KINDS[units]
-    grouped = tuple(kind for kind in kinds if _drawn(kind) in statistic.groups)
+    grouped = tuple(kind for kind in kinds if draws.drawn_as(kind) in statistic.groups)
     if grouped and units == "both":
         kinds = ("systems", "inputs")
         added = True
     blank = Spread(units, added=added, grouped=grouped)
-    without = {}
+    parts = {}
+    counts = {}
     notes = []
+    effective = np.inf
     for kind in kinds:
         values = statistic.without(kind)[taking_part(statistic, kind)]
-        without[kind] = values[~np.isnan(values)]
         number = len(values)
-        undefined = number - len(without[kind])
+        values = values[~np.isnan(values)]
+        undefined = number - len(values)
         gaps = f"undefined without {undefined} of {number} {kind}"
-        if undefined * 2 > number or len(without[kind]) < 2:
+        if undefined * 2 > number or len(values) < 2:
             blank = replace(blank, parts={kind: NAN}, counts={kind: number})
             return replace(blank, undefined=True, reason=gaps)
         if undefined:
             notes.append(f"{gaps}, which are left aside")
-    return _from_values(without, replace(blank, careful=careful), fisher, notes)
-
-
-def _from_values(
-    without: dict[str, Floats], blank: Spread, fisher: bool, notes: list[str]
-) -> Spread:
-    """The spread from the defined values without each unit, by kind of unit.
-
-    blank: the spread without variances. notes: for the reason.
-    """
-    parts = {}
-    counts = {}
-    effective = np.inf
-    for kind, values in without.items():
         fisher = fisher and np.abs(values).max() < 1 - NOTHING
         if fisher:
             values = np.arctanh(values)
         parts[kind] = variance(values)
         counts[kind] = len(values)
         effective = min(effective, carrying(values))
-    too_few = False
-    if blank.units in ("both", "systems"):
-        notes = notes + _few(counts, blank.grouped)
-    if blank.units == "both":
-        too_few = min(counts["systems"], counts["inputs"]) < 3
+    if units in ("both", "systems"):
+        notes += _few(counts, grouped)
+    too_few = units == "both" and min(counts["systems"], counts["inputs"]) < 3
     return replace(
         blank,
         parts=parts,
@@ -191,17 +172,13 @@ def _from_values(
         undefined=too_few,
         reason="; ".join(notes),
         effective=effective,
+        careful=careful,
     )
-
-
-def _drawn(kind: str) -> str:
-    """The name that `draws` has for a kind of unit."""
-    return "rows" if kind == "cells" else kind
 
 
 def taking_part(statistic: Statistic, kind: str) -> draws.Ints:
     """The numbers of the units ("cells" among them), or groups, that take part."""
-    return draws.taking_part(statistic.present, _drawn(kind), statistic.groups)
+    return draws.taking_part(statistic.present, kind, statistic.groups)
 
 
 def variance(values: Floats) -> float:

@@ -54,8 +54,6 @@ def without_groups(items: Lists, codes: Ints, number: int) -> tuple[Floats, Flag
         out = spearman(items, groups)
     else:
         out = pairs(items, groups)
-    if items.zero:
-        out[np.isnan(out)] = 0.0
     return out, sure
 
 

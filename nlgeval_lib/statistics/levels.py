@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import arrays, draws, leaving, long_list
+from . import arrays, draws, leaving
 from .draws import NO_GROUPS, Draws, Groups, Ints, Weights
 from .lists import COEFFICIENTS, Lists
 from .result import Floats
@@ -85,7 +85,7 @@ class Statistic:
         """What `without` gave, by unit: a test and an interval both need it."""
         return {}
 
-    @property
+    @functools.cached_property
     def value(self) -> float:
         """That of the data themselves; NaN where not defined."""
         return float(self.values(draws.everything(self.present.shape))[0])
@@ -143,46 +143,33 @@ class Combined(Statistic):
 
 
 def plan(
-    x: Floats,
-    y: Floats,
-    coef: str,
-    level: str,
-    nan: str = "drop",
-    groups: Groups = NO_GROUPS,
+    x: Floats, y: Floats, coef: str, level: str, groups: Groups = NO_GROUPS
 ) -> Listed | Systems:
     """The prepared coefficient of one judge.
 
     x, y: scores and ratings, flat or `[system, input]`, NaN in both where an item takes
         no part.
     coef, level: of `COEFFICIENTS` and `LEVELS`.
-    nan: the missing policy, applied already; only "constant-zero" still counts.
     """
-    kind = Systems if level == "system" else Listed
-    prepared = kind(x, y, coef, level, nan)
+    prepared: Listed | Systems
+    if level == "system":
+        prepared = Systems(x, y, coef)
+    else:
+        prepared = Listed(x, y, coef, level)
     prepared.groups = groups
     return prepared
 
 
-def stacked(x: Floats, y: Floats, coef: str, level: str, nan: str = "drop") -> Floats:
+def stacked(x: Floats, y: Floats, coef: str, level: str) -> Floats:
     """The coefficient of each of many judges, (judges,), without resamples.
 
     x, y: `[judge, item]` or `[judge, system, input]`; the others as `plan`.
     """
     if level == "system":
         sides = zip(x, y, strict=True)
-        return np.array([plan(*side, coef, level, nan).value for side in sides])
-    lists = Lists(x, y, coef, level, zero_for_constant(coef, level, nan))
-    values_by_list = lists.values(draws.everything(x.shape[1:]))
+        return np.array([Systems(*side, coef).value for side in sides])
+    values_by_list = Lists(x, y, coef, level).values(draws.everything(x.shape[1:]))
     return mean_of_defined(values_by_list.reshape(len(x), -1).T)
-
-
-def zero_for_constant(coef: str, level: str, nan: str) -> bool:
-    """Does a constant side give 0, instead of no coefficient?
-
-    Only under the policy "constant-zero": at input level any coefficient, elsewhere
-    kendall-a, for which no pair is ordered alike or otherwise, which is 0.
-    """
-    return nan == "constant-zero" and (level == "input" or coef == "kendall-a")
 
 
 class Listed(Statistic):
@@ -190,30 +177,17 @@ class Listed(Statistic):
     mean of those that are defined. As `plan`; level is "dataset" or "input".
     """
 
-    def __init__(self, x: Floats, y: Floats, coef: str, level: str, nan: str) -> None:
+    def __init__(self, x: Floats, y: Floats, coef: str, level: str) -> None:
         self.present = ~(np.isnan(x) | np.isnan(y))
         self.level = level
         self.sides = x, y
         self.coef = coef
-        self.zero = zero_for_constant(coef, level, nan)
 
     @functools.cached_property
     def lists(self) -> Lists:
         """The items, prepared for many resamples."""
         x, y = self.sides
-        return Lists(x[None], y[None], self.coef, self.level, self.zero)
-
-    @property
-    def value(self) -> float:
-        if self.level != "dataset" or self.present.size < long_list.LONG:
-            return super().value
-        # Once, without resamples, a long list has a faster way to the same number.
-        x, y = self.sides
-        if not self.present.all():
-            x = x[self.present]
-            y = y[self.present]
-        value = long_list.coefficient(self.coef, x.ravel(), y.ravel())
-        return 0.0 if self.zero and np.isnan(value) else value
+        return Lists(x[None], y[None], self.coef, self.level)
 
     def by_list(self, drawn: Draws) -> Floats:
         """The coefficient of each list and resample, before any mean over the lists:
@@ -236,10 +210,9 @@ class Listed(Statistic):
         return mean_of_defined(values, drawn.inputs)
 
     def _without(self, unit: str) -> Floats:
-        kind = "rows" if unit == "cells" else unit
         in_closed_form = self.level != "dataset" or self._are_many(unit)
-        if kind in self.groups or not in_closed_form:
-            return self.without_these(kind, None)
+        if draws.drawn_as(unit) in self.groups or not in_closed_form:
+            return self.without_these(unit, None)
         if self.level == "dataset":
             return self._without_many(unit)
         if unit == "systems":
@@ -266,7 +239,6 @@ class Listed(Statistic):
         reduced, sure = leaving.without_groups(self.lists, codes, number)
         if not sure.all():
             unsure = np.flatnonzero(~sure)[:, None]
-            unit = "rows" if unit == "cells" else unit
             reduced[~sure] = self.without_these(unit, unsure)
         return reduced
 
@@ -305,10 +277,9 @@ class Systems(Statistic):
         (systems,).
     """
 
-    def __init__(self, x: Floats, y: Floats, coef: str, level: str, nan: str) -> None:
+    def __init__(self, x: Floats, y: Floats, coef: str) -> None:
         self.present = ~(np.isnan(x) | np.isnan(y))
         self.coef = coef
-        self.zero = zero_for_constant(coef, level, nan)
         self.sides = []
         self.slack = []
         for scores in (x, y):
@@ -365,8 +336,6 @@ class Systems(Statistic):
         sides = [np.ascontiguousarray(rows.T, dtype=float) for rows in (x, y, weights)]
         number = COEFFICIENTS.index(self.coef)
         _kernels.across(number, *sides[:2], *self.slack, sides[2], out)
-        if self.zero:
-            out[np.isnan(out)] = 0.0
         return out
 
     def values(self, drawn: Draws) -> Floats:
@@ -399,37 +368,30 @@ class Systems(Statistic):
 
 
 class Swapped:
-    """Two judges' coefficients after exchanges: their scores are pooled, and each holds
-    the half that a mask gives it.
+    """Two judges' coefficients after exchanges of their scores.
 
     first, second, y: scores of the two judges and ratings, flat or `[system, input]`,
         NaN in all where an item takes no part. The others as `plan`.
 
     What it keeps:
-    pool: at dataset and input level, the items of both judges in common lists.
+    pool: at dataset and input level, the items of both judges in common lists, of which
+        either judge holds a half.
     systems: at system level, the plan of the first judge, for its ratings.
     lead, total: at system level, the judges' scores, the difference and the sum.
     """
 
     def __init__(
-        self,
-        first: Floats,
-        second: Floats,
-        y: Floats,
-        coef: str,
-        level: str,
-        nan: str = "drop",
+        self, first: Floats, second: Floats, y: Floats, coef: str, level: str
     ) -> None:
         self.shape = y.shape
         self.level = level
         if level != "system":
             scores = np.concatenate([first, second])[None]
             ratings = np.concatenate([y, y])[None]
-            zero = zero_for_constant(coef, level, nan)
-            self.pool = Lists(scores, ratings, coef, level, zero)
+            self.pool = Lists(scores, ratings, coef, level)
             return
-        self.systems = Systems(first, y, coef, level, nan)
-        opponent = Systems(second, y, coef, level, nan)
+        self.systems = Systems(first, y, coef)
+        opponent = Systems(second, y, coef)
         slack = np.maximum(self.systems.slack[0], opponent.slack[0])
         self.systems.slack[0] = slack
         # With these, each judge's scores are (total +- lead) / 2, and an exchange turns
@@ -448,33 +410,16 @@ class Swapped:
         coins = Draws(_coins(masks.systems), _coins(masks.inputs), _coins(masks.rows))
         if self.level == "system":
             return self._of_means(coins)
-        drawn = self._pooled_draws(coins)
-        first, second = np.split(self.pool.values(drawn, pooled=True), 2)
-        if self.level == "dataset":
-            return first[0], second[0]
-        if coins.inputs is not None:
-            # Where an input is exchanged for all systems its coefficients are, too.
-            swap = coins.inputs < 0
-            exchanged = np.where(swap, second, first)
-            second = np.where(swap, first, second)
-            first = exchanged
-        return mean_of_defined(first), mean_of_defined(second)
-
-    def _pooled_draws(self, coins: Draws) -> Draws:
-        """The coins as draws of the pooled scores, as `Lists.values` takes them.
-
-        At input level coins of inputs are left to the caller: one coefficient an input
-        serves both ways of an exchange.
-        """
-        if coins.rows is not None:
-            return Draws(rows=_halves(coins.rows))
-        own = coins.systems
-        if own is None:
-            assert coins.inputs is not None
-            number = 1 if self.level == "input" else len(coins)
-            own = np.ones((self.shape[0], number), coins.inputs.dtype)
-        inputs = coins.inputs if self.level == "dataset" else None
-        return Draws(systems=_halves(own), inputs=inputs)
+        items = np.arange(np.prod(self.shape))
+        keeps = (1 + coins.of_items(items, self.shape[-1])) / 2
+        judges = []
+        for own in (keeps, 1 - keeps):
+            drawn = Draws(rows=np.concatenate([own, 1 - own]))
+            values = self.pool.values(drawn)
+            judges.append(
+                values[0] if self.level == "dataset" else mean_of_defined(values)
+            )
+        return judges[0], judges[1]
 
     def _of_means(self, coins: Draws) -> tuple[Floats, Floats]:
         """Both coefficients over the systems' means after each exchange.
@@ -503,11 +448,6 @@ class Swapped:
 def _coins(mask: Weights | None) -> Weights | None:
     """1 where a mask is 0, -1 where it is 1."""
     return None if mask is None else 1 - 2 * mask
-
-
-def _halves(coins: Weights) -> Weights:
-    """Coins of one half for the pooled scores of both judges, the second's turned."""
-    return np.concatenate([coins, -coins]) * np.float32(0.5)
 
 
 def mean_of_defined(values: Floats, weights: Weights | None = None) -> Floats:

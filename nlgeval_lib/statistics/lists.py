@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arrays import rescaled
-from .draws import Draws, Ints, Weights
+from .draws import Draws, Ints
 from .result import Floats
 
 COEFFICIENTS = (
@@ -24,8 +24,6 @@ COEFFICIENTS = (
     "kendall-c",
     "acc-eq",
 )
-# resamples that the compiled loops take at a time
-LANES = 256
 
 
 class Lists:
@@ -35,26 +33,19 @@ class Lists:
     x, y: `[judge, item]` or `[judge, system, input]`; an entry with NaN on either side
         takes no part.
     level: "input" for one list an input; else one a judge.
-    zero: a coefficient that is not defined is 0, where the list has two items of a
-        judge.
 
     What it keeps:
-    inputs: inputs of a judge's data (of flat data, items).
-    sizes: items of each list.
+    number: of lists. inputs: of a judge's data (of flat data, items).
     places: of all items that take part, list by list and sorted within, the number in
         the judge's row-major order.
     turned: whether x and y have changed places among the ranks.
     prepared: what the compiled loops read. For Pearson the first item of each list, x
         and y; else the first item of each cell, the first cell of each list, and the
         ranks of the cells in x and in y.
-    space: memory of the loops, kept from block to block.
     """
 
-    def __init__(
-        self, x: Floats, y: Floats, coef: str, level: str, zero: bool = False
-    ) -> None:
+    def __init__(self, x: Floats, y: Floats, coef: str, level: str) -> None:
         self.coef = coef
-        self.zero = zero
         self.inputs = x.shape[-1]
         # Where each entry stands among its judge's, arranged as the scores are.
         positions = np.arange(x[0].size).reshape(x.shape[1:])
@@ -65,10 +56,9 @@ class Lists:
             x = rescaled(x, axis=1)
             y = rescaled(y, axis=1)
         present = ~(np.isnan(x) | np.isnan(y))
-        self.sizes = present.sum(axis=1)
+        self.number = len(present)
         self.places = places[present]
-        edges = np.append(0, np.cumsum(self.sizes))
-        self.space = np.empty(0)
+        edges = np.append(0, np.cumsum(present.sum(axis=1)))
         self.prepared: tuple[Any, ...] = edges, x[present], y[present]
         if coef != "pearson" and len(self.places):
             self._prepare_ranks(x, y, places, present, edges)
@@ -113,73 +103,24 @@ class Lists:
         bounds = np.searchsorted(cells[:-1], edges)
         self.prepared = cells, bounds, a[opens], b[opens]
 
-    def values(self, drawn: Draws, pooled: bool = False) -> Floats:
+    def values(self, drawn: Draws) -> Floats:
         """The coefficient of each list in each resample, (lists, b); NaN where not
         defined.
-
-        pooled: the items are those of two judges, and the draws are coins of one half
-            up or down: an item is in (1) or out (0), and a second half of the result,
-            (2 * lists, b), is of the items that are out.
         """
-        judges = 2 if pooled else 1
-        base = 0.5 if pooled else 0.0
-        out = np.full((len(self.sizes) * judges, len(drawn)), np.nan)
+        from . import _kernels
+
+        out = np.full((self.number, len(drawn)), np.nan)
         if not len(self.places):
             return out
         # The weight of an item is a product: a by system, b by input, or a by row.
         rows_a, a, rows_b, b = drawn.factors(self.places, self.inputs)
-        for start in range(0, len(drawn), LANES):
-            block = slice(start, start + LANES)
-            block_a = np.ascontiguousarray(a[:, block])
-            block_b = np.ascontiguousarray(b[:, block])
-            factors = rows_a, block_a, rows_b, block_b
-            out[:, block] = self._block(*factors, base, len(out))
-        if self.zero:
-            # Pooled lists hold two items for each one of a judge.
-            enough = np.resize(self.sizes > judges, len(out))
-            out[np.isnan(out) & enough[:, None]] = 0.0
-        return out
-
-    def _block(
-        self,
-        rows_a: Ints,
-        a: Weights,
-        rows_b: Ints,
-        b: Weights,
-        base: float,
-        lists: int,
-    ) -> Floats:
-        """The coefficients of a block of resamples, (lists, block), by the compiled
-        loops.
-
-        rows_a, rows_b: the row of `a` and of `b`, (rows, block), that weighs each item.
-        base: what is added to the product of the factors: one half for coins.
-        """
-        from . import _kernels
-
-        out = np.empty((lists, a.shape[1]))
         items = rows_a, rows_b, *self.prepared
         if self.coef == "pearson":
-            _kernels.pearson(*items, a, b, base, out)
-            return out
-        number = COEFFICIENTS.index(self.coef)
-        weights = a, b, base, self._scratch(a)
-        _kernels.ranked(number, *items, self.turned, *weights, out)
+            _kernels.pearson(*items, a, b, out)
+        else:
+            number = COEFFICIENTS.index(self.coef)
+            _kernels.ranked(number, *items, self.turned, a, b, out)
         return out
-
-    def _scratch(self, a: Weights) -> Weights:
-        """Room for the weights of all cells of a list and of all values of either side.
-
-        It is kept from block to block, as fresh memory costs more than the arithmetic.
-        """
-        _, bounds, x, y = self.prepared
-        most_cells = np.diff(bounds).max()
-        # Kendall keeps a tree over the values of y, Spearman the ranks of x.
-        in_tree = x.max() if self.coef == "spearman" else y.max()
-        size = a.shape[1] * int(most_cells + y.max() + in_tree + 3)
-        if len(self.space) < size or self.space.dtype != a.dtype:
-            self.space = np.empty(size, dtype=a.dtype)
-        return self.space[:size]
 
 
 def _as_lists(values: Any, level: str) -> Any:

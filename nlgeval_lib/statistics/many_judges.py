@@ -13,7 +13,7 @@ import numpy as np
 
 from . import arrays, draws, groups, intervals, jackknife, levels
 from .levels import Combined, Statistic
-from .multiplicity import both_ways, common_scores, open_policy
+from .multiplicity import both_ways, common_scores
 from .ranks import RankSets, rank_sets, stepdown_p
 from .result import Floats
 
@@ -53,10 +53,9 @@ def rank_judges(
     scores, ratings, _ = common_scores(judges, y, nan)
     levels.check(ratings, level)
     together = groups.encode_groups(ratings.shape, system_groups, input_groups)
-    settings = coef, level, open_policy(nan), together
-    single = []
+    single: list[Statistic] = []
     for own in scores.values():
-        single.append(_Remembered(levels.plan(own, ratings, *settings)))
+        single.append(levels.plan(own, ratings, coef, level, together))
     if units is None:
         present = ~np.isnan(ratings)
         test, _ = intervals.chosen("test", level, present, together)
@@ -69,27 +68,8 @@ def rank_judges(
     return rank_sets(values, adjusted, alpha, list(scores))
 
 
-class _Remembered(Statistic):
-    """A statistic whose value, and values without each unit, are reckoned once for all
-    the pairs in which it is.
-    """
-
-    def __init__(self, statistic: Statistic) -> None:
-        self.statistic = statistic
-        self.present = statistic.present
-        self.groups = statistic.groups
-        self.all_items = statistic.value
-
-    @property
-    def value(self) -> float:
-        return self.all_items
-
-    def _without(self, unit: str) -> Floats:
-        return self.statistic.without(unit)
-
-
 def _tests(
-    judges: list[_Remembered], values: Floats, units: str
+    judges: list[Statistic], values: Floats, units: str
 ) -> tuple[Floats, Floats]:
     """p of the difference of every two judges, (pairs,), and what each unit contributes
     to its error, `[pair, unit]`, in the order of `combinations`.

@@ -253,7 +253,7 @@ def league(
     # Results and signatures name the policy, and count the items that lacked a score
     # before it was applied.
     history: Settings = {"nan": nan, "n_missing": n_missing}
-    common: Settings = {"coef": coef, "level": level, "nan": open_policy(nan)}
+    common: Settings = {"coef": coef, "level": level}
     common |= {"system_groups": system_groups, "input_groups": input_groups}
     common["seed"] = seed
     of_one: Settings = {"ci": ci, "n_boot": n_boot, "confidence": confidence, **common}
@@ -280,13 +280,6 @@ def _check_judges(judges: Any) -> None:
         raise ValueError(
             "judges: pass a mapping from name to scores with at least 2 judges"
         )
-
-
-def open_policy(nan: str) -> str:
-    """What of a missing policy is open once `common_scores` has applied it: what it
-    says of constant sides.
-    """
-    return nan if nan == "constant-zero" else "drop"
 
 
 def common_scores(

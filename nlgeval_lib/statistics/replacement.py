@@ -1,6 +1,6 @@
 """May a judge take a person's place among the raters? The alternative annotator test,
-with a constant judge and output length beside it: where they pass, too, the test says
-nothing for the judge.
+with a constant judge beside it: where that passes, too, the test says nothing for the
+judge.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, groups, jackknife
-from .agreement import Flags, OfItems, item_counts
-from .draws import Draws, Groups
+from . import arrays, jackknife
+from .agreement import Flags, OfItems
+from .draws import Draws
 from .multiplicity import correct
-from .result import NAN, Floats, Result, together
+from .result import NAN, Floats, Result
 
 # how close a judgment is to the other raters': for scales, and for labels as numbers
 SCORES = ("rmse", "accuracy")
@@ -22,6 +22,8 @@ SCORES = ("rmse", "accuracy")
 UNITS = ("auto", "items", "jack-both", "jack-inputs", "jack-systems")
 # constant judges that are tried at most, of all ratings that occur
 MOST_CONSTANTS = 25
+# the share of false rejections that the correction over raters allows
+Q = 0.05
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,13 +36,12 @@ class AltTest(Result):
         others as the rater or closer, in [0, 1].
     passed: whether winning_rate is at least 0.5.
     p, won: one a rater, in order: p before correction, NaN for a rater left out, and
-        whether the corrected p is at most q.
+        whether the corrected p is at most `Q`.
     n_items, n_left_out: items with a judgment and at least 2 ratings, and the others.
     raters_left_out: numbers, from 0, of the raters with too few items.
     units: what was taken as independent, of `UNITS`, never "auto".
     reason: why there is no rate, or why passing says nothing.
     constant, constant_rate: the constant judge that fares best, and its winning rate.
-    length_rate: that of output length, put on the raters' scale; NaN where unknown.
     """
 
     winning_rate: float
@@ -50,16 +51,14 @@ class AltTest(Result):
     won: tuple[bool, ...]
     epsilon: float
     score: str
-    q: float
     n_items: int
     n_left_out: int
     raters_left_out: tuple[int, ...]
-    min_items: int = 30
-    units: str = "items"
+    min_items: int
+    units: str
     reason: str = ""
     constant: float = NAN
     constant_rate: float = NAN
-    length_rate: float = NAN
 
     def answer(self) -> dict[str, Any]:
         names = "passed", "winning_rate", "advantage", "constant_rate"
@@ -68,9 +67,8 @@ class AltTest(Result):
 
     def signature(self) -> str:
         epsilon = arrays.exactly(self.epsilon)
-        q = arrays.exactly(self.q)
         units = "t" if self.units == "items" else self.units
-        test = f"score:{self.score}|eps:{epsilon}|{units}|correct:by|q:{q}"
+        test = f"score:{self.score}|eps:{epsilon}|{units}|correct:by|q:{Q}"
         if self.min_items != 30:
             test += f"|least:2 raters, {self.min_items} items"
         raters = f"raters:{len(self.p) - len(self.raters_left_out)}/{len(self.p)}"
@@ -83,12 +81,8 @@ def alt_test(
     ratings: Any,
     score: str = "rmse",
     epsilon: float = 0.2,
-    q: float = 0.05,
     min_items: int = 30,
-    length: Any = None,
     units: str = "auto",
-    system_groups: Any = None,
-    input_groups: Any = None,
 ) -> AltTest:
     """Does the judge represent the raters better than a rater left out represents the
     rest?
@@ -99,13 +93,10 @@ def alt_test(
     score: closeness to the others: "rmse" (scales) or "accuracy" (labels as numbers).
     epsilon: what a person costs, as advantage given to the judge, in [0, 1): 0.2 for
         experts, 0.15 skilled, 0.1 crowd.
-    q: the share of false rejections that the correction over raters allows, in (0, 1).
     min_items: items that a rater must have, at least 2; others are left out.
-    length: of the outputs, shaped like the judge, for the length judge; None for none.
     units: "items", the authors' t-test over independent items; "jack-both" and the like
         over systems and inputs, which is meant where raters prefer systems; "auto" is
         over both where there are at least 3 systems and 3 inputs.
-    system_groups, input_groups: labels of what the jackknife leaves out as a whole.
     Raises: ValueError for bad arrays, unknown words, epsilon outside [0, 1), fewer than
         2 raters, units that flat data do not have.
     Source: Calderon, Reichart and Dror 2025, section 3 (alt-test, winning rate,
@@ -114,26 +105,7 @@ def alt_test(
     arrays.choice(score, SCORES, "score")
     arrays.choice(units, UNITS, "units")
     epsilon = arrays.number(epsilon, "epsilon", 0, np.nextafter(1, 0))
-    arrays.share(q, "q")
     arrays.whole(min_items, "min_items", low=2)
-    x, stack, usable = _usable_items(judge, ratings)
-    units = _resolved(units, usable)
-    grouped = groups.encode_groups(x.shape, system_groups, input_groups)
-    test = _Test(stack, usable, score, epsilon, q, min_items, units, grouped)
-    result = test.test_judge(x)
-    if np.isnan(result.winning_rate):
-        return result
-    result = _beside_constants(result, test)
-    if length is not None:
-        lengths, _ = arrays.alike(length=length, judge=x)
-        result = _beside_length(result, test, lengths)
-    return result
-
-
-def _usable_items(judge: Any, ratings: Any) -> tuple[Floats, Floats, Flags]:
-    """The judge's scores, the raters', and where there is a judgment and at least 2
-    ratings. Raises: ValueError for bad arrays and fewer than 2 raters.
-    """
     arrays.same_labels(judge=judge, ratings=ratings)
     x = arrays.floats(judge, "judge", "item", "system, input")
     stack = arrays.ratings_by_rater(ratings)
@@ -142,8 +114,13 @@ def _usable_items(judge: Any, ratings: Any) -> tuple[Floats, Floats, Flags]:
             f"got judge {x.shape} and ratings {stack.shape}; "
             "pass R[rater, item] with at least 2 raters"
         )
-    n_ratings = (~np.isnan(stack)).sum(axis=0)
-    return x, stack, (n_ratings >= 2) & ~np.isnan(x)
+    usable = ((~np.isnan(stack)).sum(axis=0) >= 2) & ~np.isnan(x)
+    units = _resolved(units, usable)
+    test = _Test(stack, usable, score, epsilon, min_items, units)
+    result = test.of_judge(x)
+    if np.isnan(result.winning_rate):
+        return result
+    return _beside_constants(result, test)
 
 
 def _resolved(units: str, usable: Flags) -> str:
@@ -162,18 +139,20 @@ def _resolved(units: str, usable: Flags) -> str:
 
 def _beside_constants(result: AltTest, test: _Test) -> AltTest:
     """The result with the constant judge that fares best."""
-    values: Any = np.unique(test.ratings)
+    ratings = test.stack[:, test.usable]
+    values: Any = np.unique(ratings[~np.isnan(ratings)])
     if len(values) > MOST_CONSTANTS:
         values = np.quantile(values, np.linspace(0, 1, MOST_CONSTANTS))
     # The quick t-test over items finds the best constant, which is then tested as the
     # judge was.
     shape = test.usable.shape
+    quick = replace(test, units="items")
     fares = []
     for value in values:
-        quick = test.test_judge(np.full(shape, value), "items")
-        fares.append((quick.winning_rate, quick.advantage))
+        tested = quick.of_judge(np.full(shape, value))
+        fares.append((tested.winning_rate, tested.advantage))
     value = float(values[fares.index(max(fares))])
-    constant = test.test_judge(np.full(shape, value))
+    constant = test.of_judge(np.full(shape, value))
     rate = constant.winning_rate
     reason = result.reason
     if constant.passed:
@@ -182,22 +161,6 @@ def _beside_constants(result: AltTest, test: _Test) -> AltTest:
             "passing says nothing for a judge here"
         )
     return replace(result, constant=value, constant_rate=rate, reason=reason)
-
-
-def _beside_length(result: AltTest, test: _Test, lengths: Floats) -> AltTest:
-    """The result with the judge that gives the longest outputs the highest ratings."""
-    present = test.usable & ~np.isnan(lengths)
-    # The output whose length has a rank gets the rating that has this rank.
-    rank = np.argsort(np.argsort(lengths[present], kind="stable"))
-    share = (rank + 0.5) / max(len(rank), 1)
-    scores = np.full(lengths.shape, np.nan)
-    scores[present] = np.quantile(test.ratings, share, method="inverted_cdf")
-    of_length = test.test_judge(scores)
-    rate = of_length.winning_rate
-    note = ""
-    if of_length.passed:
-        note = f"output length passes, too (winning rate {rate:.2f})"
-    return replace(result, length_rate=rate, reason=together(result.reason, note))
 
 
 @dataclass
@@ -213,75 +176,22 @@ class _Test:
     usable: Flags
     score: str
     epsilon: float
-    q: float
     min_items: int
     units: str
-    groups: Groups
 
-    @property
-    def ratings(self) -> Floats:
-        """All of the items that count."""
-        ratings = self.stack[:, self.usable]
-        return ratings[~np.isnan(ratings)]
-
-    def test_judge(self, x: Floats, units: str = "") -> AltTest:
-        """The test of one judge.
-
-        x: its scores, shaped like the usable items.
-        units: in place of the test's own; "" for these.
-        """
-        units = units or self.units
-        advantages = []
-        p = []
-        for advantage, lead, places in self._leads(x):
-            advantages.append(advantage)
-            p.append(self._p(lead, places, units))
-        tested = ~np.isnan(p)
-        # Raters share items, so the correction is the one for any dependence.
-        won = correct(p, "by", alpha=self.q).rejected
-        rate = NAN
-        mean_advantage = NAN
-        least = self.min_items
-        reason = f"no rater has {least} items with another rater and a judgment"
-        if tested.any():
-            rate = sum(won) / int(tested.sum())
-            mean_advantage = float(np.array(advantages)[tested].mean())
-            reason = ""
-        return AltTest(
-            winning_rate=rate,
-            advantage=mean_advantage,
-            passed=rate >= 0.5,
-            p=tuple(p),
-            won=won,
-            epsilon=self.epsilon,
-            score=self.score,
-            q=self.q,
-            n_items=int(self.usable.sum()),
-            n_left_out=int((~self.usable).sum()),
-            raters_left_out=tuple(np.flatnonzero(~tested).tolist()),
-            min_items=least,
-            units=units,
-            reason=reason,
-        )
-
-    def _leads(self, x: Floats) -> list[tuple[float, Floats, Flags]]:
-        """How the judge and each rater compare, item by item.
-
-        Returns: of each rater the judge's advantage, in [0, 1]; the rater's lead on
-            each item that counts (1, 0 where both are as close, -1); and which items
-            these are, shaped like the data. NaN and no item for a rater with too few.
-        """
-        usable = self.usable & ~np.isnan(x)
-        columns = np.vstack([x[None, usable], self.stack[:, usable]])
+    def of_judge(self, x: Floats) -> AltTest:
+        """The test of one judge; x: its scores, shaped like the usable items."""
+        columns = np.vstack([x[None, self.usable], self.stack[:, self.usable]])
         if self.score == "rmse":
             # So that squares neither overflow nor vanish. Which of two is closer does
             # not depend on the unit.
             columns = arrays.rescaled(columns)
-        leads = []
+        advantages = []
+        p = []
         for rater, own in enumerate(columns[1:]):
             rated = ~np.isnan(own)
             if rated.sum() < self.min_items:
-                leads.append((NAN, np.empty(0), usable))
+                p.append(NAN)
                 continue
             peers = np.delete(columns[1:], rater, axis=0)[:, rated]
             of_judge = _closeness(columns[0, rated], peers, self.score)
@@ -289,28 +199,51 @@ class _Test:
             # Who is as close as the other wins, too: a tie is a win of both.
             judge_wins = (of_judge >= of_rater - 1e-12).astype(float)
             rater_wins = (of_rater >= of_judge - 1e-12).astype(float)
-            places = usable.copy()
-            places[usable] = rated
-            advantage = float(judge_wins.mean())
-            leads.append((advantage, rater_wins - judge_wins, places))
-        return leads
+            places = self.usable.copy()
+            places[self.usable] = rated
+            advantages.append(float(judge_wins.mean()))
+            p.append(self._p(rater_wins - judge_wins, places))
+        # Raters share items, so the correction is the one for any dependence.
+        won = correct(p, "by", alpha=Q).rejected
+        rate = NAN
+        reason = (
+            f"no rater has {self.min_items} items with another rater and a judgment"
+        )
+        if advantages:
+            rate = sum(won) / len(advantages)
+            reason = ""
+        return AltTest(
+            winning_rate=rate,
+            advantage=float(np.mean(advantages)) if advantages else NAN,
+            passed=rate >= 0.5,
+            p=tuple(p),
+            won=won,
+            epsilon=self.epsilon,
+            score=self.score,
+            n_items=int(self.usable.sum()),
+            n_left_out=int((~self.usable).sum()),
+            raters_left_out=tuple(np.flatnonzero(np.isnan(p)).tolist()),
+            min_items=self.min_items,
+            units=self.units,
+            reason=reason,
+        )
 
-    def _p(self, lead: Floats, places: Flags, units: str) -> float:
-        """p of "the rater's mean lead over the judge is epsilon or more"; NaN without
-        an item.
+    def _p(self, lead: Floats, places: Flags) -> float:
+        """p of "the rater's mean lead over the judge is epsilon or more".
+
+        lead: of the rater, 1, 0 or -1, on each of the items that are in `places`.
         """
-        if not len(lead):
-            return NAN
         if np.ptp(lead) == 0:
             # Without a spread the answer is certain either way.
             return 0.0 if lead[0] < self.epsilon else 1.0
-        if units == "items":
+        if self.units == "items":
             from scipy import stats
 
             test = stats.ttest_1samp(lead, self.epsilon, alternative="less")
             return float(test.pvalue)
-        statistic = _MeanLead(lead, places, self.groups)
-        spread = jackknife.spread(statistic, units.removeprefix("jack-"))
+        spread = jackknife.spread(
+            _MeanLead(lead, places), self.units.removeprefix("jack-")
+        )
         excess = float(lead.mean()) - self.epsilon
         return jackknife.p_value(excess, spread, "less")[0]
 
@@ -318,13 +251,13 @@ class _Test:
 class _MeanLead(OfItems):
     """The mean of leads, one an item that is present, row-major."""
 
-    def __init__(self, leads: Floats, present: Flags, groups: Groups) -> None:
-        super().__init__(lambda counts: float(leads @ counts), present, groups)
+    def __init__(self, leads: Floats, present: Flags) -> None:
+        super().__init__(lambda counts: float(leads @ counts), present)
         self.leads = leads
 
     def values(self, drawn: Draws) -> Floats:
         # All resamples at once.
-        counts = item_counts(drawn, self.present)
+        counts = self.counts(drawn)
         totals = counts.sum(axis=0)
         sums = self.leads @ counts
         return np.where(totals > 0, sums / np.maximum(totals, 1), np.nan)

@@ -15,7 +15,7 @@ from scipy import stats
 
 from judgecard.estimates import estimate
 from judgecard.label_plans import plan_labels
-from nlgeval_lib import statistics
+from judgecard.pass_rates import pass_rates
 from tools import estimate_coverage as coverage
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -223,12 +223,16 @@ def test_a_pass_rate_is_rogan_and_gladens():
     verdicts = passed.copy()
     verdicts[:6] = 0
     verdicts[60:70] = 1
-    rates = statistics.pass_rates(verdicts, passed)
+    rates = pass_rates(verdicts, passed)
     assert (rates.sensitivity, rates.specificity) == (0.9, 0.75)
     assert rates.rates[0].apparent == pytest.approx(0.64)
     assert rates.rates[0].value == pytest.approx((0.64 + 0.75 - 1) / 0.65)
-    blind = statistics.pass_rates(np.tile([1.0, 0.0], 50), passed)
+    blind = pass_rates(np.tile([1.0, 0.0], 50), passed)
     assert np.isnan(blind.rates[0].value) and "chance" in blind.rates[0].reason
+    with pytest.raises(ValueError, match="1 for pass"):
+        pass_rates([1, 0, 3], [1, 0, 1])
+    with pytest.raises(ValueError, match="some of both"):
+        pass_rates([1, 0, 1], [1, 1, 1])
 
 
 # -- the command

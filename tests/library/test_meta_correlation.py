@@ -22,9 +22,6 @@ from meta_oracles import (
 from scipy import stats
 
 from nlgeval_lib import statistics
-from nlgeval_lib.statistics import long_list
-from nlgeval_lib.statistics.draws import everything
-from nlgeval_lib.statistics.lists import Lists
 
 tied = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=3, max_size=40
@@ -124,61 +121,6 @@ def test_policies_fill_only_scores_and_count_them():
     assert "nan:zero(2/5)" in statistics.correlate(x, y, nan="zero").signature()
 
 
-def test_an_input_with_a_constant_side_may_count_as_0():
-    x, y = judged(6, 9, 0, "ordinal")
-    # two constant inputs; one with a single system is left out all the same
-    x[:, 1], y[:, 4], x[1:, 6] = (
-        2,
-        3,
-        np.nan,
-    )
-    other = judged(6, 9, 4, "ordinal")[0]
-    zero = dict(level="input", nan="constant-zero")
-    for coef in COEFFICIENTS[:-1]:
-        each = {
-            i: 0.0 if i in (1, 4) else coefficient(x[:, i], y[:, i], coef)
-            for i in range(9)
-            if i != 6
-        }
-        found = statistics.correlate(x, y, coef, **zero, ci="jack-both")
-        assert (
-            found.value == pytest.approx(np.mean(list(each.values())), abs=1e-12)
-            and found.low < found.high
-        )
-        assert (found.n_units, found.n_skipped) == (
-            8,
-            1,
-        ) and "|nan:constant-zero(5/54)|" in found.signature()
-        assert statistics.coefficients(np.stack([x, other]), y, coef, **zero)[
-            0
-        ] == pytest.approx(found.value)
-        for units in ("jack-both", "perm-both"):
-            test = statistics.compare(x, other, y, coef, units=units, n_perm=99, **zero)
-            assert test.first == pytest.approx(found.value) and 0 < test.p <= 1
-    same = statistics.league({"a": x, "b": x}, y, units="perm-both", n_perm=9, **zero)
-    assert same.correlations[0].n_units == 8 and same.comparisons[0].p == 1
-
-
-@pytest.mark.parametrize("level", ["dataset", "system"])
-def test_kendall_a_of_a_constant_side_may_be_0(level):
-    for coef in COEFFICIENTS[:-1]:
-        found = statistics.correlate(CONSTANT, FINE, coef, level, nan="constant-zero")
-        assert same(found.value, 0.0 if coef == "kendall-a" else math.nan) and bool(
-            found.reason
-        ) == (found.value != 0)
-    test = statistics.compare(
-        FINE,
-        CONSTANT,
-        FINE,
-        "kendall-a",
-        level,
-        units="perm-systems",
-        n_perm=9,
-        nan="constant-zero",
-    )
-    assert test.difference == 1 and test.p > 0
-
-
 CONSTANT = np.ones((3, 4))
 FINE = np.arange(12.0).reshape(3, 4)
 
@@ -254,35 +196,12 @@ def test_the_numbers_on_record_for_one_judge(needs):
     assert both.high - both.low > 2.8 * (rows.high - rows.low)
 
 
-def long_side(kind, rng, quality):
-    """A side of many items: all values distinct, thirds, or a few classes."""
-    noisy = quality + rng.normal(size=quality.shape)
-    if kind == "distinct":
-        return noisy
-    steps = {"hundreds": 100, "thirds": 3, "classes": 1}[kind]
-    return np.clip(np.round(steps * (noisy + 3)) / steps, 1, 5)
-
-
-LONG_KINDS = [
-    ("distinct", "distinct"),
-    ("distinct", "classes"),
-    ("thirds", "distinct"),
-    ("thirds", "classes"),
-    ("hundreds", "hundreds"),
-]
-
-
 @pytest.mark.parametrize("coef", COEFFICIENTS)
-@pytest.mark.parametrize("kinds", LONG_KINDS, ids=lambda kinds: "-".join(kinds))
-def test_one_coefficient_of_a_long_list_is_that_of_the_lists(coef, kinds):
-    rng = np.random.default_rng(5)
-    quality = rng.normal(size=long_list.LONG + 10)
-    x, y = (long_side(kind, rng, quality) for kind in kinds)
+@pytest.mark.parametrize("kind", ["continuous", "mixed", "ordinal"])
+def test_one_coefficient_of_a_long_list_is_scipys(coef, kind):
+    x, y = (side.ravel() for side in judged(1, 60_000, 5, kind))
     x[:10] = np.nan
     value = statistics.correlate(x, y, coef).value
-    listed = Lists(x[None], y[None], coef, "dataset")
-    expected = listed.values(everything(x.shape))[0, 0]
-    assert value == pytest.approx(expected, abs=1e-12)
     by_scipy = {
         "pearson": lambda a, b: stats.pearsonr(a, b).statistic,
         "spearman": lambda a, b: stats.spearmanr(a, b).statistic,
@@ -290,16 +209,16 @@ def test_one_coefficient_of_a_long_list_is_that_of_the_lists(coef, kinds):
         "kendall-c": lambda a, b: stats.kendalltau(a, b, variant="c").statistic,
     }
     if coef in by_scipy:
-        assert value == pytest.approx(by_scipy[coef](x[10:], y[10:]), abs=1e-12)
+        expected = by_scipy[coef](x[10:], y[10:])
+        assert value == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("nan", ["drop", "constant-zero"])
 @pytest.mark.parametrize("coef", COEFFICIENTS)
-def test_a_long_constant_judge_is_treated_as_a_short_one(coef, nan):
+def test_a_long_constant_judge_is_treated_as_a_short_one(coef):
     """Five classes of equal size: two ratings of 100 are tied in 19 of 99 pairs."""
-    ratings = np.arange(long_list.LONG) % 5.0
-    found = statistics.correlate(np.full(len(ratings), 0.1), ratings, coef, nan=nan)
-    short = statistics.correlate(np.full(100, 0.1), ratings[:100], coef, nan=nan)
+    ratings = np.arange(50_000) % 5.0
+    found = statistics.correlate(np.full(len(ratings), 0.1), ratings, coef)
+    short = statistics.correlate(np.full(100, 0.1), ratings[:100], coef)
     assert found.reason == short.reason
     assert np.isnan(found.value) == np.isnan(short.value)
     if coef == "acc-eq":

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import arrays
-from .classical import special
-from .result import NAN, Floats, Interval, Measured, Result
+from nlgeval_lib.statistics import arrays
+from nlgeval_lib.statistics.classical import special
+from nlgeval_lib.statistics.result import NAN, Floats, Interval, Measured, Result
 
 if TYPE_CHECKING:
     import pandas as pd

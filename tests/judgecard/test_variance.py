@@ -1,6 +1,4 @@
-"""Variance components against brute force, analysis of variance and REML; designs
-against intraclass correlations.
-"""
+"""Variance components against brute force, analysis of variance and REML."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from nlgeval_lib import statistics
+from judgecard.variance import variance_components
 
 FACETS = ("rater", "system", "input")
 TRUTH = {
@@ -50,7 +48,7 @@ def test_components_are_those_of_pairs_of_cells():
         half_square = (values[tuple(first)] - values[tuple(second)]) ** 2 / 2
         apart.setdefault(shared, []).append(half_square)
     gamma = {shared: np.mean(squares) for shared, squares in apart.items()}
-    found = statistics.variance_components(values, FACETS).values
+    found = variance_components(values, FACETS).values
     total = gamma[()]
     assert sum(found.values()) == pytest.approx(total)
     assert found["system"] == pytest.approx(total - gamma["system",])
@@ -61,7 +59,7 @@ def test_components_are_those_of_pairs_of_cells():
 
 def test_without_gaps_they_are_those_of_analysis_of_variance():
     values = scores(np.random.default_rng(1))
-    found = statistics.variance_components(values, FACETS)
+    found = variance_components(values, FACETS)
     raters, systems, inputs = values.shape
 
     def mean_over(*axes):
@@ -91,7 +89,7 @@ def test_without_gaps_they_are_those_of_reml():
     parts = {"system": "0 + C(system)", "input": "0 + C(input)"}
     model = smf.mixedlm("score ~ 1", table, groups="all", vc_formula=parts)
     fitted = model.fit(reml=True)
-    found = statistics.variance_components(values, ("system", "input")).values
+    found = variance_components(values, ("system", "input")).values
     # statsmodels names them in the order of the alphabet
     expected = dict(zip(("input", "system"), fitted.vcomp, strict=True))
     assert found["input"] == pytest.approx(expected["input"], rel=1e-2)
@@ -104,47 +102,10 @@ def test_they_are_unbiased_with_cells_missing():
     rows = []
     for _ in range(150):
         values = scores(rng, 3, 8, 12, gaps=0.4)
-        cells = np.argwhere(~np.isnan(values))
-        labels = dict(zip(FACETS, cells.T, strict=True))
-        flat = values[~np.isnan(values)]
-        rows.append(statistics.variance_components(flat, labels).values)
+        rows.append(variance_components(values, FACETS).values)
     table = pd.DataFrame(rows)
     error = table.std() / np.sqrt(len(table))
     assert ((table.mean() - pd.Series(TRUTH)) / error).abs().max() < 3.5
-
-
-def test_intervals_hold_the_truth():
-    rng = np.random.default_rng(4)
-    held = []
-    for _ in range(100):
-        found = statistics.variance_components(scores(rng), FACETS)
-        table = found.to_frame().set_index("component").loc[["input", "system:input"]]
-        truth = pd.Series(TRUTH)[table.index]
-        held.append(((table["low"] <= truth) & (truth <= table["high"])).mean())
-    assert np.mean(held) >= 0.9
-
-
-def test_a_design_is_an_intraclass_correlation():
-    rng = np.random.default_rng(5)
-    ratings = (
-        rng.normal(size=30) + rng.normal(size=(4, 30)) + 0.5 * rng.normal(size=(4, 1))
-    )
-    found = statistics.variance_components(ratings, ("rater", "item"))
-    single = found.decision("item", {"rater": 1})
-    mean = found.decision("item", {"rater": 4})
-    assert single.absolute == pytest.approx(statistics.icc(ratings, "2,1").value)
-    assert single.relative == pytest.approx(statistics.icc(ratings, "3,1").value)
-    assert mean.absolute == pytest.approx(statistics.icc(ratings, "2,k").value)
-    assert mean.relative == pytest.approx(statistics.icc(ratings, "3,k").value)
-
-
-def test_the_error_of_a_difference_is_what_is_seen():
-    rng = np.random.default_rng(6)
-    found = statistics.variance_components(scores(rng, 3, 40, 60), FACETS)
-    design = found.decision("system", {"rater": 2, "input": 10})
-    variance = 0.1 / 2 + 0.4 / 10 + 0.6 / 20
-    assert design.error_of_difference == pytest.approx(np.sqrt(2 * variance), rel=0.15)
-    assert design.relative == pytest.approx(1 / (1 + variance), abs=0.1)
 
 
 def test_a_judge_asked_again():
@@ -152,15 +113,23 @@ def test_a_judge_asked_again():
     rng = np.random.default_rng(7)
     quality = rng.normal(size=(1, 10, 20))
     asked = quality + 0.5 * rng.normal(size=(4, 10, 20))
-    found = statistics.variance_components(asked, ("repeat", "system", "input"))
-    again = found.decision(("system", "input"), {"repeat": 1})
-    assert again.relative == pytest.approx(1 / 1.25, abs=0.06)
-    flat = asked.reshape(4, -1)
-    assert again.relative == pytest.approx(statistics.icc(flat, "3,1").value, abs=0.02)
+    shares = variance_components(asked, ("repeat", "system", "input")).shares()
+    assert shares["residual"] == pytest.approx(0.2, abs=0.06)
+    assert shares["repeat"] == pytest.approx(0, abs=0.01)
+    assert sum(shares.values()) == pytest.approx(1)
 
 
-def test_what_cannot_be_told_apart_is_named():
-    values = np.arange(6.0)
-    nested = {"rater": list("aabbcc"), "item": list("uvwxyz")}
-    found = statistics.variance_components(values, nested)
-    assert np.isnan(found.values["item"]) and "item" in found.reason
+def test_what_cannot_be_told_apart_is_nan():
+    nested = np.full((3, 6), np.nan)
+    for item in range(6):
+        nested[item // 2, item] = item
+    found = variance_components(nested, ("rater", "item"))
+    assert np.isnan(found.values["item"])
+    assert np.isnan(list(found.shares().values())).all()
+
+
+def test_facets_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="one for each axis"):
+        variance_components([[1, 2], [3, 4]], ["system"])
+    with pytest.raises(ValueError, match="2 are needed"):
+        variance_components([[1, 2]], ["system", "input"])
