@@ -20,6 +20,7 @@ COEFS = {
 WORST = 20  # so many disagreements are listed
 _SELF = "this judge"
 _RANDOM = "random"
+_DRAWS = 200  # of random scores
 
 
 def graded(judged: Judged) -> Numbers:
@@ -193,8 +194,7 @@ def _beside(aspect: Aspect) -> list[Numbers]:
     judges = _correlated(aspect, human)
     # Adding NaN leaves the ratings of the rows that all judges have.
     of_all = human + 0 * sum(judges.values())
-    by_chance = statistics.baselines.random_judge(of_all)
-    judges[_RANDOM] = by_chance.scores
+    judges[_RANDOM], by_chance = _by_chance(of_all)
     league = statistics.league(
         judges,
         human,
@@ -224,19 +224,26 @@ def _beside(aspect: Aspect) -> list[Numbers]:
             row["judge_minus_it"] = comparison.difference
             row["p"] = p
     # A typical draw takes part in the tests; what is shown is what all of them reach.
-    rows[_RANDOM]["kendall"] |= _reached(by_chance)
+    rows[_RANDOM]["kendall"] |= by_chance
     own = rows[_SELF]["kendall"]["value"]
-    rows[_RANDOM]["judge_minus_it"] = own - by_chance.mean
+    rows[_RANDOM]["judge_minus_it"] = own - by_chance["value"]
     return sorted(rows.values(), key=lambda row: -row["kendall"]["value"])
 
 
-def _reached(by_chance: statistics.baselines.RandomJudge) -> Numbers:
-    """What random scores reach, in the place of one draw's correlation."""
-    return {
-        "value": by_chance.mean,
-        "low": by_chance.low,
-        "high": by_chance.high,
-        "signature": f"level:dataset|coef:kendall-b|draws:{by_chance.draws}",
+def _by_chance(human: np.ndarray) -> tuple[np.ndarray, Numbers]:
+    """Scores of the random judge that is the middle one of `_DRAWS`; and what all of
+    them reach, the mean and between what 95 % of them lie.
+    """
+    uniform = statistics.baselines.uniform
+    draws = np.stack([uniform(human.shape, seed) for seed in range(_DRAWS)])
+    values = statistics.coefficients(draws, human)
+    low, high = map(float, np.quantile(values, (0.025, 0.975)))
+    middle = np.argsort(values, kind="stable")[_DRAWS // 2]
+    return draws[middle], {
+        "value": float(values.mean()),
+        "low": low,
+        "high": high,
+        "signature": f"level:dataset|coef:kendall-b|draws:{_DRAWS}",
     }
 
 

@@ -179,7 +179,7 @@ def careful_pearson(x, y, w):
 
 
 @kept
-def ranked(coef, row_of_a, row_of_b, cell, bounds, x, y, turned, a, b, out):
+def ranked(coef, row_of_a, row_of_b, cell, bounds, x, y, a, b, out):
     """Any coefficient of ranks of each list, as `lists.Lists` prepares it.
 
     row_of_a, row_of_b: (items,), each item's row in `a` and in `b`, `[row, resample]`;
@@ -187,7 +187,6 @@ def ranked(coef, row_of_a, row_of_b, cell, bounds, x, y, turned, a, b, out):
     cell, bounds: the first item of each cell, and the first cell of each list; and the
         number of all, in both.
     x, y: (cells,), codes, in order of x and then y within each list.
-    turned: x and y have changed places, so that y has the fewer values.
     out: (lists, m).
     """
     m = a.shape[1]
@@ -207,7 +206,7 @@ def ranked(coef, row_of_a, row_of_b, cell, bounds, x, y, turned, a, b, out):
         if coef == SPEARMAN:
             spearman(own_x, own_y, cells, tree, at_value, counts, sums, out[k])
             continue
-        kendall(coef, own_x, own_y, cells, at_value, tree, counts, sums, turned, out[k])
+        kendall(coef, own_x, own_y, cells, at_value, tree, counts, sums, out[k])
 
 
 @inner
@@ -256,7 +255,7 @@ def run_end(codes, first):
 
 
 @inner
-def kendall(coef, x, y, cells, at_value, tree, counts, sums, turned, out):
+def kendall(coef, x, y, cells, at_value, tree, counts, sums, out):
     """Kendall's coefficients and acc_eq of one list of cells, in order of x: (m,).
 
     A Fenwick tree over the values of y counts the earlier cells that stand lower.
@@ -298,7 +297,7 @@ def kendall(coef, x, y, cells, at_value, tree, counts, sums, turned, out):
             add_present(sums[4], group)
         first = stop
     add_values_of_y(coef, at_value, top, sums)
-    from_sums(coef, n, sums, turned, out)
+    from_sums(coef, n, sums, out)
 
 
 @inner
@@ -341,7 +340,7 @@ def insert(value, weight, at_value, tree, top):
 
 
 @inner
-def from_sums(coef, n, sums, turned, out):
+def from_sums(coef, n, sums, out):
     """The coefficients from the sums that `kendall` collects: (m,).
 
     sums: `[6, resample]`: concordant less discordant pairs; sums of squared weights of
@@ -360,9 +359,6 @@ def from_sums(coef, n, sums, turned, out):
         differ_x = (square - tied_x[j]) / 2
         differ_y = (square - tied_y[j]) / 2
         both = (square - tied_x[j] - tied_y[j] + tied_both[j]) / 2
-        if turned:
-            # In the order in which scipy computes, to get its last bit.
-            differ_x, differ_y = differ_y, differ_x
         classes = min(classes_x[j], classes_y[j])
         out[j] = from_pairs(coef, size, agree[j], differ_x, differ_y, both, classes)
 

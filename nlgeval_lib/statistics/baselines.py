@@ -7,13 +7,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from . import arrays, correlation, groups, intervals, levels
-from .agreement import Flags
-from .draws import Groups
+from . import arrays, groups, intervals, levels
 from .result import NAN, Floats, Interval, Measured, Result, together
 
 # of the length of a text
@@ -23,9 +21,8 @@ SURE = 1 - 1e-10
 # slope, low and high end of its interval, p
 Slope = tuple[float, float, float, float]
 NO_SLOPE: Slope = (NAN, NAN, NAN, NAN)
-# how the slope's errors are estimated: the axis whose units are the clusters, None for
-# independent items
-COVARIANCES = {"HC3": None, "cluster-inputs": 1, "cluster-systems": 0}
+# how the slope's errors are estimated: of independent items, or by input
+COVARIANCES = ("HC3", "cluster-inputs")
 
 
 def constant(shape: tuple[int, ...], value: float = 1.0) -> Floats:
@@ -51,40 +48,6 @@ def uniform(
     if values is None:
         return rng.random(shape)
     return rng.choice(arrays.floats(list(values), "values", "value"), shape)
-
-
-class RandomJudge(NamedTuple):
-    """What random scores reach.
-
-    scores: of the draw whose coefficient is the middle one, in the ratings' shape.
-    mean, low, high: of all draws' coefficients; 95 % of these lie between the ends.
-    """
-
-    scores: Floats
-    mean: float
-    low: float
-    high: float
-    draws: int
-
-
-def random_judge(
-    human: Any, coef: str = "kendall-b", seed: int = 0, draws: int = 200
-) -> RandomJudge:
-    """What do random scores reach? One draw may by chance follow few ratings well, so
-    many are drawn, and the typical one stands for them.
-
-    human: ratings, (items,) or (systems, inputs), NaN where there is none.
-    coef: as in `correlate`, over all items.
-    seed: of the first draw; the others follow.
-    Raises: ValueError as `coefficients`, and for no draw.
-    """
-    ratings = arrays.floats(human, "human")
-    count = arrays.whole(draws, "draws", low=1)
-    stack = np.stack([uniform(ratings.shape, seed + draw) for draw in range(count)])
-    values = correlation.coefficients(stack, ratings, coef)
-    low, high = map(float, np.quantile(values, (0.025, 0.975)))
-    middle = np.argsort(values, kind="stable")[count // 2]
-    return RandomJudge(stack[middle], float(values.mean()), low, high, count)
 
 
 def length(texts: Sequence[str], unit: str = "characters") -> Floats:
@@ -164,7 +127,7 @@ def length_bias(
     x, y, length: scores, ratings and output lengths (any unit), one shape, flat or
         `X[system, input]`; all items are one list (dataset level).
     coef: pearson or spearman; a partial tau does not vanish for independent sides.
-    covariance: HC3 (independent items), or cluster-inputs, cluster-systems.
+    covariance: HC3 (independent items) or cluster-inputs.
     ci, n_boot, seed, system_groups, input_groups: as in `correlate`, of the partial
         correlation.
     Returns: NaN and a reason where a side is constant.
@@ -176,16 +139,28 @@ def length_bias(
     sides = arrays.alike(x=x, y=y, length=length)
     # Rescaled, so that squares neither overflow nor vanish.
     scaled = [arrays.rescaled(side) for side in sides]
-    if covariance != "HC3" and sides[0].ndim != 2:
-        raise ValueError(
-            f"covariance={covariance!r} needs x[system, input]; got a flat vector"
-        )
     sides = list(arrays.common(*scaled))
     present = ~np.isnan(sides[0])
-    clusters = _clusters(present, covariance)
+    clusters = None
+    if covariance == "cluster-inputs":
+        if present.ndim != 2 or present.any(axis=0).sum() < 2:
+            raise ValueError(
+                f"covariance={covariance!r} needs x[system, input] with common items "
+                f"of at least 2 inputs; got shape {present.shape}"
+            )
+        clusters = np.nonzero(present)[1]
     n = int(present.sum())
+    if n < 5:
+        raise ValueError(
+            f"got {n} common items; at least 5 are needed to hold the rating constant"
+        )
     families = groups.encode_groups(present.shape, system_groups, input_groups)
-    values, combined = _correlations(sides, coef, families)
+    # The partial correlation is a function of three, computed anew in each resample.
+    plans = []
+    for a, b in combinations(sides, 2):
+        plans.append(levels.plan(a, b, coef, "dataset", families))
+    values = [plan.value for plan in plans]
+    combined = levels.Combined(_partial, plans)
     partial = float(_partial(*values))
     ends = intervals.compute_interval(
         combined, partial, ci, "dataset", coef, n_boot, seed
@@ -197,40 +172,6 @@ def length_bias(
         reason = together(ends.reason, no_slope)
     numbers = values[1], values[2], partial, *slope
     return LengthBias(*numbers, coef, covariance, n, present.size - n, ends, reason)
-
-
-def _correlations(
-    sides: Sequence[Floats], coef: str, families: Groups
-) -> tuple[list[float], levels.Combined]:
-    """Of score and rating, score and length, rating and length; and the partial
-    correlation, a function of the three, which are computed anew in each resample.
-    """
-    plans = []
-    for a, b in combinations(sides, 2):
-        plans.append(levels.plan(a, b, coef, "dataset", groups=families))
-    return [plan.value for plan in plans], levels.Combined(_partial, plans)
-
-
-def _clusters(present: Flags, covariance: str) -> Any:
-    """The cluster of each item that takes part, (items,); None for independent items
-    (HC3). Raises: ValueError for fewer than 2 clusters or 5 items.
-    """
-    axis = COVARIANCES[covariance]
-    n = int(present.sum())
-    # Systems or inputs with at least one item.
-    if axis is not None and present.any(axis=1 - axis).sum() < 2:
-        number = present.any(axis=1 - axis).sum()
-        raise ValueError(
-            f"covariance={covariance!r}: got {number} group with common items; "
-            "at least 2, or 'HC3'"
-        )
-    if n < 5:
-        raise ValueError(
-            f"got {n} common items; at least 5 are needed to hold the rating constant"
-        )
-    if axis is None:
-        return None
-    return np.indices(present.shape)[axis][present]
 
 
 def _partial(xy: Any, xl: Any, yl: Any) -> Floats:
@@ -251,7 +192,8 @@ def _partial(xy: Any, xl: Any, yl: Any) -> Floats:
 def _slope(items: Sequence[Floats], clusters: Any) -> tuple[Slope, str]:
     """Slope, its interval and p; and why these are none, "" where they are there.
 
-    items: scores, ratings and lengths, (items,) each. clusters: as `_clusters`.
+    items: scores, ratings and lengths, (items,) each.
+    clusters: the input of each item; None for independent items (HC3).
     """
     if any(np.ptp(side) <= 1e-12 * np.abs(side).max() for side in items):
         return NO_SLOPE, "no slope: a side is constant but for rounding"

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from . import arrays, cautions, groups, intervals, levels
 from .draws import everything
@@ -93,10 +92,21 @@ def correlate(
     ends = intervals.compute_interval(
         plan, basis.value, ci, level, coef, n_boot, seed, confidence
     )
-    reason = _reason(plan, basis, ends, (a, b))
     n_units, n_skipped = _units(plan)
-    counts = int(plan.present.sum()), n_units, n_missing, n_skipped, a.size
-    return Correlation(basis.value, coef, level, *counts, nan, ends, reason, basis)
+    return Correlation(
+        value=basis.value,
+        coef=coef,
+        level=level,
+        n=int(plan.present.sum()),
+        n_units=n_units,
+        n_missing=n_missing,
+        n_skipped=n_skipped,
+        total=a.size,
+        nan=nan,
+        interval=ends,
+        reason=_reason(plan, basis, ends, (a, b)),
+        basis=basis,
+    )
 
 
 def uncorrelated(
@@ -211,15 +221,11 @@ def by_stratum(
     strata: Any,
     coef: str = "kendall-b",
     level: str = "dataset",
-    nan: str = "drop",
     ci: str | bool | None = None,
-    n_boot: int = 1000,
-    seed: int = 0,
-    confidence: float = 0.95,
 ) -> dict[Any, Correlation]:
     """How well does the judge follow the ratings within each kind of item?
 
-    x, y, coef, level, nan, ci, n_boot, seed, confidence: as in `correlate`.
+    x, y, coef, level, ci: as in `correlate`.
     strata: a label for each item (shaped like x) or for each input of `X[system,
         input]`.
     Returns: a correlation by label, in order of first appearance. A stratum with too
@@ -228,7 +234,16 @@ def by_stratum(
     """
     a, b = arrays.alike(x=x, y=y)
     arrays.same_labels(x=x, strata=strata)
-    labels = _labels(strata, a)
+    labels = np.asarray(strata)
+    if a.ndim == 2 and labels.shape == (a.shape[1],):
+        labels = np.broadcast_to(labels, a.shape)
+    if labels.shape != a.shape:
+        raise ValueError(
+            f"strata: got shape {labels.shape} for items {a.shape}; "
+            "pass a label for each item or input"
+        )
+    advice = "name them, or leave those items out"
+    arrays.all_labelled(labels.ravel().tolist(), "strata", advice)
     by_label: dict[Any, Correlation] = {}
     for label in dict.fromkeys(labels.ravel().tolist()):
         inside = labels == label
@@ -237,9 +252,7 @@ def by_stratum(
         scores = np.where(inside, a, np.nan)[..., columns]
         ratings = np.where(inside, b, np.nan)[..., columns]
         try:
-            correlation = correlate(
-                scores, ratings, coef, level, nan, ci, n_boot, seed, confidence
-            )
+            correlation = correlate(scores, ratings, coef, level, ci=ci)
         except arrays.TooFew as error:
             correlation = uncorrelated(scores, ratings, coef, level, str(error))
         # Items of other strata are no missing ones of this.
@@ -247,24 +260,6 @@ def by_stratum(
         total = int(inside.sum())
         by_label[label] = replace(correlation, n_missing=n_missing, total=total)
     return by_label
-
-
-def _labels(strata: Any, items: Floats) -> npt.NDArray[Any]:
-    """The label of each item, shaped like the items.
-
-    Raises: ValueError for labels that do not fit, or that are missing.
-    """
-    labels = np.asarray(strata)
-    if items.ndim == 2 and labels.shape == (items.shape[1],):
-        labels = np.broadcast_to(labels, items.shape)
-    if labels.shape != items.shape:
-        raise ValueError(
-            f"strata: got shape {labels.shape} for items {items.shape}; "
-            "pass a label for each item or input"
-        )
-    advice = "name them, or leave those items out"
-    arrays.all_labelled(labels.ravel().tolist(), "strata", advice)
-    return labels
 
 
 @dataclass(frozen=True, repr=False)

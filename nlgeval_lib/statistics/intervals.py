@@ -402,35 +402,29 @@ def fisher_interval(
 
 @dataclass(frozen=True, repr=False)
 class Resampled(Result):
-    """The mean over splits, its 95 % interval, and a two-sided p-value that it is
-    `null`; NaN with a reason where not defined.
+    """The mean over splits, its 95 % interval, and a two-sided p-value that it is 0;
+    NaN with a reason where not defined.
 
     sd: standard deviation of the values, with splits - 1.
     n_train, n_test: rows (or documents) on each side of a split.
     """
 
     value: float
-    low: float
-    high: float
-    p: float
-    sd: float
     n_splits: int
     n_train: float
     n_test: float
-    null: float
+    low: float = NAN
+    high: float = NAN
+    p: float = NAN
+    sd: float = NAN
     reason: str = ""
 
     def signature(self) -> str:
         test = f"ci:resampled-t({self.n_test:g}/{self.n_train:g})"
-        signature = f"mean-of-splits:{self.n_splits}|{test}"
-        if self.null:
-            signature += f"|null:{arrays.exactly(self.null)}"
-        return signature
+        return f"mean-of-splits:{self.n_splits}|{test}"
 
 
-def resampled_t(
-    values: Any, n_train: float, n_test: float, null: float = 0.0
-) -> Resampled:
+def resampled_t(values: Any, n_train: float, n_test: float) -> Resampled:
     """What do values on repeated train-test splits say, where the splits share their
     data?
 
@@ -439,7 +433,6 @@ def resampled_t(
 
     values: one a split, of a quality or of a difference between two models.
     n_train, n_test: rows (or documents) on each side of a split.
-    null: the mean that is tested.
     Returns: a 95 % interval by t with splits - 1 degrees of freedom.
     Raises: ValueError for no value or NaN among them, sizes below 1, and what is no
         finite number.
@@ -452,33 +445,23 @@ def resampled_t(
         raise ValueError(
             f"values: got {number}, {undefined} of them NaN; pass one number a split"
         )
+    n_train = arrays.number(n_train, "n_train", 1)
+    n_test = arrays.number(n_test, "n_test", 1)
     mean = float(qualities.mean())
-    result = Resampled(
-        value=mean,
-        low=NAN,
-        high=NAN,
-        p=NAN,
-        sd=NAN,
-        n_splits=number,
-        n_train=arrays.number(n_train, "n_train", 1),
-        n_test=arrays.number(n_test, "n_test", 1),
-        null=arrays.number(null, "null"),
-        reason="one split has no spread",
-    )
+    result = Resampled(mean, number, n_train, n_test)
     if number < 2:
-        return result
+        return replace(result, reason="one split has no spread")
     # Values that differ by rounding only have no spread.
-    rounding = 8 * np.finfo(float).eps * max(np.abs(qualities).max(), abs(null))
+    rounding = 8 * np.finfo(float).eps * np.abs(qualities).max()
     if np.ptp(qualities) <= rounding:
         reason = (
             "all splits gave one value: the interval has no width, "
             "and a difference cannot be tested"
         )
-        p = 1.0 if abs(mean - null) <= rounding else NAN
+        p = 1.0 if abs(mean) <= rounding else NAN
         return replace(result, low=mean, high=mean, p=p, sd=0.0, reason=reason)
     sd = float(qualities.std(ddof=1))
     error = float(sd * np.sqrt(1 / number + n_test / n_train))
     reach = float(special.stdtrit(number - 1, 0.975)) * error
-    p = share_of_t((mean - null) / error, number - 1, "two-sided")
-    low = mean - reach
-    return replace(result, low=low, high=mean + reach, p=p, sd=sd, reason="")
+    p = share_of_t(mean / error, number - 1, "two-sided")
+    return replace(result, low=mean - reach, high=mean + reach, p=p, sd=sd)

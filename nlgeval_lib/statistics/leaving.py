@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from . import lists
 from .draws import Ints
 from .lists import COEFFICIENTS, Lists
 from .result import Floats
@@ -79,19 +78,17 @@ def pearson(items: Lists, groups: Groups) -> tuple[Floats, Flags]:
         square = values @ values - groups.sums(values**2) - total**2 / remaining
         sure = sure & (square > max(1e-9 * (values @ values), error**2))
         squares.append(square)
-    return lists.quotient(cross, *squares), sure
+    return quotient(cross, *squares), sure
 
 
 def pairs(items: Lists, groups: Groups) -> Floats:
     """A coefficient of counts of pairs without each group."""
     from . import _kernels
 
-    size, agree, *tied = lists.counts(items)
+    size, agree, *tied = counts(items)
     of_cell = np.repeat(np.arange(len(size)), size.astype(int))
     in_order = of_cell[groups.order]
     x, y = items.prepared[2:]
-    if items.turned:
-        x, y = y, x
     within = np.zeros((6, groups.number))
     sides = (values[in_order] for values in (x, y, *tied))
     _kernels.pairs_within(groups.starts, *sides, within)
@@ -126,9 +123,9 @@ def spearman(items: Lists, groups: Groups) -> Floats:
     of_cell = np.repeat(np.arange(len(size)), size.astype(int))
     x, y = codes
     # twice the mid-rank less its mean: the items below less those above
-    ranks = [-lists.above(code, size) for code in codes]
+    ranks = [-above(code, size) for code in codes]
     rank_x, rank_y = ranks
-    moved = lists.above(x, size * rank_y) + lists.above(y, size * rank_x)
+    moved = above(x, size * rank_y) + above(y, size * rank_x)
     cross = size * rank_x @ rank_y - groups.sums(moved[of_cell])
     order = np.argsort(x[of_cell], kind="stable")
     in_groups = of_cell[groups.order]
@@ -149,6 +146,50 @@ def spearman(items: Lists, groups: Groups) -> Floats:
     cross = cross + both - inside[0]
     squares = []
     for code, rank, own_moves in zip(codes, ranks, inside[1:], strict=True):
-        moved = 2 * lists.above(code, size * rank)
+        moved = 2 * above(code, size * rank)
         squares.append(size * rank @ rank - groups.sums(moved[of_cell]) + own_moves)
-    return lists.quotient(cross, *squares)
+    return quotient(cross, *squares)
+
+
+def counts(items: Lists) -> tuple[Floats, ...]:
+    """What each cell of a single list is compared with, four arrays (cells,): its
+    items; concordant less discordant items of other cells; items tied in x, and in y,
+    itself too.
+    """
+    from . import _kernels
+
+    cell, _, x, y = items.prepared
+    size = np.diff(cell).astype(float)
+    until = np.cumsum(size)
+    # Of the earlier cells: the lower in y less the higher.
+    lower = np.empty(len(size))
+    _kernels.lower_before(size, x, y, lower)
+    in_x = np.bincount(x, size)
+    tied_x = in_x[x]
+    tied_y = np.bincount(y, size)[y]
+    # Of those tied in x: the lower less the higher.
+    within = 2 * (until - np.cumsum(in_x)[x]) - size + tied_x
+    # `above` has the higher less the lower in y, of all cells. Of those of smaller x
+    # the sign is to turn, hence twice `lower`; those tied in x are to go.
+    agree = 2 * lower + within + above(y, size)
+    return size, agree, tied_x, tied_y
+
+
+def above(code: Ints, values: Floats) -> Floats:
+    """For each cell: the values of those above it less the values of those below it.
+
+    code, values: the rank on one side, and a value, of each cell, (cells,).
+    """
+    sums = np.bincount(code, values)
+    below = np.cumsum(sums) - sums
+    return (values.sum() - 2 * below - sums)[code]
+
+
+def quotient(cross: Floats, square_x: Floats, square_y: Floats) -> Floats:
+    """Pearson's coefficient from centred sums of products; NaN where a side does not
+    vary.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = cross / np.sqrt(square_x) / np.sqrt(square_y)
+    varies = (square_x > 0) & (square_y > 0)
+    return np.where(varies, np.clip(value, -1, 1), np.nan)

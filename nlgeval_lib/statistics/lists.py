@@ -38,7 +38,6 @@ class Lists:
     number: of lists. inputs: of a judge's data (of flat data, items).
     places: of all items that take part, list by list and sorted within, the number in
         the judge's row-major order.
-    turned: whether x and y have changed places among the ranks.
     prepared: what the compiled loops read. For Pearson the first item of each list, x
         and y; else the first item of each cell, the first cell of each list, and the
         ranks of the cells in x and in y.
@@ -79,12 +78,6 @@ class Lists:
         """
         a = _codes(np.where(present, x, np.nan))
         b = _codes(np.where(present, y, np.nan))
-        # All coefficients are symmetric. What costs time is the number of different
-        # values on the second side, so the side with fewer of them becomes the second.
-        fewer_in_x = bool(a[present].max() < b[present].max())
-        self.turned = self.coef != "spearman" and fewer_in_x
-        if self.turned:
-            a, b = b, a
         # In order of the first side, then of the second; what takes no part comes last.
         width = x.shape[1]
         rank = np.where(present, a * width + b, width**2)
@@ -119,7 +112,7 @@ class Lists:
             _kernels.pearson(*items, a, b, out)
         else:
             number = COEFFICIENTS.index(self.coef)
-            _kernels.ranked(number, *items, self.turned, a, b, out)
+            _kernels.ranked(number, *items, a, b, out)
         return out
 
 
@@ -144,49 +137,3 @@ def _codes(values: Floats) -> Ints:
     out = np.empty_like(code)
     np.put_along_axis(out, order, code, axis=1)
     return out
-
-
-def counts(lists: Lists) -> tuple[Floats, ...]:
-    """What each cell of a single list is compared with, four arrays (cells,): its
-    items; concordant less discordant items of other cells; items tied in x, and in y,
-    itself too. x and y are those of the caller.
-    """
-    from . import _kernels
-
-    cell, _, x, y = lists.prepared
-    size = np.diff(cell).astype(float)
-    until = np.cumsum(size)
-    # Of the earlier cells: the lower in y less the higher.
-    lower = np.empty(len(size))
-    _kernels.lower_before(size, x, y, lower)
-    in_x = np.bincount(x, size)
-    tied_x = in_x[x]
-    tied_y = np.bincount(y, size)[y]
-    # Of those tied in x: the lower less the higher.
-    within = 2 * (until - np.cumsum(in_x)[x]) - size + tied_x
-    # `above` has the higher less the lower in y, of all cells. Of those of smaller x
-    # the sign is to turn, hence twice `lower`; those tied in x are to go.
-    agree = 2 * lower + within + above(y, size)
-    if lists.turned:
-        return size, agree, tied_y, tied_x
-    return size, agree, tied_x, tied_y
-
-
-def above(code: Ints, values: Floats) -> Floats:
-    """For each cell: the values of those above it less the values of those below it.
-
-    code, values: the rank on one side, and a value, of each cell, (cells,).
-    """
-    sums = np.bincount(code, values)
-    below = np.cumsum(sums) - sums
-    return (values.sum() - 2 * below - sums)[code]
-
-
-def quotient(cross: Floats, square_x: Floats, square_y: Floats) -> Floats:
-    """Pearson's coefficient from centred sums of products; NaN where a side does not
-    vary.
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value = cross / np.sqrt(square_x) / np.sqrt(square_y)
-    varies = (square_x > 0) & (square_y > 0)
-    return np.where(varies, np.clip(value, -1, 1), np.nan)

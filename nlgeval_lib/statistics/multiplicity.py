@@ -248,14 +248,16 @@ def league(
     ci, n_boot, confidence, system_groups, input_groups: as in `correlate`.
     Raises: ValueError as `correlate`, `compare`, `correct`; for fewer than 2 judges.
     """
-    _check_judges(judges)
+    if not isinstance(judges, Mapping) or len(judges) < 2:
+        raise ValueError(
+            "judges: pass a mapping from name to scores with at least 2 judges"
+        )
     scores, shared, n_missing = common_scores(judges, y, nan)
     # Results and signatures name the policy, and count the items that lacked a score
     # before it was applied.
     history: Settings = {"nan": nan, "n_missing": n_missing}
-    common: Settings = {"coef": coef, "level": level}
+    common: Settings = {"coef": coef, "level": level, "seed": seed}
     common |= {"system_groups": system_groups, "input_groups": input_groups}
-    common["seed"] = seed
     of_one: Settings = {"ci": ci, "n_boot": n_boot, "confidence": confidence, **common}
     of_two: Settings = {"units": units or following(ci), "n_perm": n_perm, **common}
     correlations = []
@@ -272,14 +274,6 @@ def league(
     pairs = tuple(comparisons.values())
     counts = ranks, int((~np.isnan(shared)).sum())
     return League(tuple(scores), tuple(correlations), pairs, corrected, *counts)
-
-
-def _check_judges(judges: Any) -> None:
-    """Raises: ValueError for what is no mapping of at least 2 judges."""
-    if not isinstance(judges, Mapping) or len(judges) < 2:
-        raise ValueError(
-            "judges: pass a mapping from name to scores with at least 2 judges"
-        )
 
 
 def common_scores(

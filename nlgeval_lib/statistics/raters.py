@@ -12,7 +12,7 @@ import numpy as np
 from . import arrays, groups, intervals, levels
 from .correlation import correlate
 from .questions import Basis, Questioned
-from .result import NO_INTERVAL, Floats, Interval
+from .result import NO_INTERVAL, Interval
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,9 +67,10 @@ def human_ceiling(
         `correlate`, with one set of resamples for all raters.
     Raises: ValueError as `correlate`, and for fewer than two raters.
     """
-    together = system_groups, input_groups
-    interval = ci, n_boot, seed, confidence
-    return _leave_one_out(None, ratings, coef, level, together, *interval)
+    labels = system_groups, input_groups
+    return _leave_one_out(
+        None, ratings, coef, level, labels, ci, n_boot, seed, confidence
+    )
 
 
 def against_leave_one_out(
@@ -92,9 +93,9 @@ def against_leave_one_out(
     ratings and the other parameters: as in `human_ceiling`.
     Raises: ValueError as `human_ceiling`, and for unequal shapes.
     """
-    together = system_groups, input_groups
-    interval = ci, n_boot, seed, confidence
-    return _leave_one_out(judge, ratings, coef, level, together, *interval)
+    labels = system_groups, input_groups
+    settings = labels, ci, n_boot, seed, confidence
+    return _leave_one_out(judge, ratings, coef, level, *settings)
 
 
 def _leave_one_out(
@@ -102,34 +103,42 @@ def _leave_one_out(
     ratings: Any,
     coef: str,
     level: str,
-    together: tuple[Any, Any],
+    labels: tuple[Any, Any],
     ci: str | bool | None,
     *settings: Any,
 ) -> Ceiling:
     """The raters (judge None), or a judge in the place of each, against the others'
-    means. together: labels of systems and of inputs.
+    means. labels: of systems and of inputs.
     """
-    stack = _of_raters(ratings, judge)
+    arrays.same_labels(judge=judge, ratings=ratings)
+    stack = arrays.ratings_by_rater(ratings)
+    if len(stack) < 2:
+        raise ValueError(
+            f"ratings: got shape {stack.shape}; at least 2 raters are needed"
+        )
     x = None
     if judge is not None:
         x = arrays.alike(judge=judge, rating=stack[0])[0]
     coef = levels.named(coef, level)
-    grouped = groups.encode_groups(stack[0].shape, *together)
+    grouped = groups.encode_groups(stack[0].shape, *labels)
     results = []
-    reasons = []
     plans = []
+    reason = ""
     for rater, scores in enumerate(stack):
         if x is not None:
             scores = np.where(np.isnan(scores), np.nan, x)
-        mean = _mean_of_peers(stack, rater)
-        results.append(correlate(scores, mean, coef, level))
+        peers = np.delete(stack, rater, axis=0)
+        count = (~np.isnan(peers)).sum(axis=0)
+        mean = np.nansum(peers, axis=0) / np.where(count > 0, count, np.nan)
+        result = correlate(scores, mean, coef, level)
+        results.append(result)
         scores, mean = arrays.common(scores, mean)
-        plans.append(levels.plan(scores, mean, coef, level, groups=grouped))
-        if results[-1].reason:
-            reasons.append(f"rater {rater}: {results[-1].reason}")
+        plans.append(levels.plan(scores, mean, coef, level, grouped))
+        if result.reason and not reason:
+            reason = f"rater {rater}: {result.reason}"
     values = tuple(result.value for result in results)
     value = float(np.mean(values))
-    names = groups.names(stack[0].shape, judge, *together)
+    names = groups.names(stack[0].shape, judge, *labels)
     # One statistic of all raters, so that they share the resamples.
     combined = levels.Combined(lambda *parts: np.mean(parts, axis=0), plans)
     ends = intervals.compute_interval(combined, value, ci, level, coef, *settings)
@@ -143,24 +152,6 @@ def _leave_one_out(
         n_raters=len(stack),
         total=stack[0].size,
         interval=ends,
-        reason=reasons[0] if reasons else ends.reason,
+        reason=reason or ends.reason,
         basis=Basis(combined, value, level, coef, names),
     )
-
-
-def _of_raters(ratings: Any, judge: Any) -> Floats:
-    """The ratings. Raises: ValueError for bad arrays and fewer than two raters."""
-    arrays.same_labels(judge=judge, ratings=ratings)
-    stack = arrays.ratings_by_rater(ratings)
-    if len(stack) < 2:
-        raise ValueError(
-            f"ratings: got shape {stack.shape}; at least 2 raters are needed"
-        )
-    return stack
-
-
-def _mean_of_peers(stack: Floats, rater: int) -> Floats:
-    """The mean of all raters but one; NaN where no other rated."""
-    peers = np.delete(stack, rater, axis=0)
-    count = (~np.isnan(peers)).sum(axis=0)
-    return np.nansum(peers, axis=0) / np.where(count > 0, count, np.nan)

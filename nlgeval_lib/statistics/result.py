@@ -67,16 +67,6 @@ class Result:
 
         return pd.DataFrame([self.row()])
 
-    def to_markdown(self) -> str:
-        """The table of `to_frame` as Markdown, numbers with four digits."""
-        table = self.to_frame()
-        header = list(map(str, table.columns))
-        lines = [header, ["---"] * len(header)]
-        for row in table.itertuples(index=False):
-            # A bar would open another column; signatures have many.
-            lines.append([_in_words(value).replace("|", r"\|") for value in row])
-        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
     def __repr__(self) -> str:
         parts = [f"{name}={_in_words(value)}" for name, value in self.answer().items()]
         parts.append(repr(self.signature()))
