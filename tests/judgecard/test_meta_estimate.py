@@ -81,7 +81,7 @@ def test_other_packages_say_the_same_of_the_same_data():
         "high, labels alone": mean.high_alone,
         "low, labels alone, topics": by_topic.low_alone,
         "high, labels alone, topics": by_topic.high_alone,
-        "pass rate": statistics.pass_rates(scores > 3, passed).rates[0].value,
+        "pass rate": pass_rates(scores > 3, passed).rates[0].value,
         "low, all rated, from 0 to 1": (all_rated.low - 1) / 4,
         "high, all rated, from 0 to 1": (all_rated.high - 1) / 4,
     }
