@@ -1,13 +1,11 @@
-"""Data sets by name: each a long frame with its counts checked, from verified files.
+"""Data sets by name: each a frame with its counts checked, from verified files.
 
     frame = datasets.load("summeval")  # one row an output and aspect
     items = datasets.items(frame)  # one row an output
 
-A name leads to the module that reads the set (`datasets.csv`), that module asks `fetch`
-for its files, and `fetch` gives a file only where its checksum is the one of
-`registry`. `pairs` has the frame of pairs; `numbers`, ratings and scores without any
-text, for machines that have no files; `families`, what is no independent evidence. What
-other houses have files for (`houses.sources`) is fetched by its name, too.
+A name leads to the module that reads the set (`datasets.csv`), which asks `fetch` for
+its files. `numbers` has ratings and scores without any text, for machines without the
+files; `pairs` the frame of pairs; `families` what is no independent evidence.
 """
 
 from __future__ import annotations
@@ -65,18 +63,21 @@ OPTIONAL = tuple(frame.TABLE.index[frame.TABLE["optional"] != ""])
 
 def has(name: str) -> bool:
     """Whether there is a data set of this name, by default or optional."""
-    return name in NAMES or name in OPTIONAL
+    return name in frame.TABLE.index
+
+
+def _about(name: str, column: str) -> str:
+    """What `datasets.csv` says of a set. Raises: UnknownName with the nearest names."""
+    if not has(name):
+        raise registry.unknown(name, frame.TABLE.index, "data set")
+    return str(frame.TABLE[column][name])
 
 
 def _of(name: str) -> tuple[Spec, Callable[..., pd.DataFrame]]:
     """A data set's spec and loader: a module that reads several sets has SPECS and
-    load(name), else SPEC and load(). Raises: UnknownName with the nearest names.
+    load(name), else SPEC and load().
     """
-    if not has(name):
-        raise registry.unknown(name, (*NAMES, *OPTIONAL), "data set")
-    module = importlib.import_module(
-        f"nlgeval_lib.datasets.{frame.TABLE['module'][name]}"
-    )
+    module = importlib.import_module(f"nlgeval_lib.datasets.{_about(name, 'module')}")
     if hasattr(module, "SPECS"):
         return module.SPECS[name], functools.partial(module.load, name)
     return module.SPEC, module.load
@@ -87,12 +88,19 @@ def spec(name: str) -> Spec:
     return _of(name)[0]
 
 
+def kind(name: str) -> str:
+    """What a row of the set's frame is: "ratings" (an output and aspect), "labels" (the
+    same without a text: `labelled`) or "pairs" (two outputs). Raises: UnknownName.
+    """
+    return _about(name, "kind") or "ratings"
+
+
 def load(name: str, **options: Any) -> pd.DataFrame:
     """The frame of a data set, its counts checked: rated sets in the long form, pairs
     in the form of `pairs`.
 
-    name: one of NAMES or OPTIONAL.
-    options: those of the set's loader, such as `systems="all"` of wmt22_zhen.
+    options: those of the set's loader: `ground_truth` of topical_chat, `systems` of
+    wmt22_zhen, `stand_ins` of self_instruct.
     Returns: the frame. Where the set's files are not here and its numbers are
     (`data/numbers`), each text is a `numbers.HashedText`.
     Raises: UnknownName; DataUnavailable or ChecksumError where a file cannot be used;
@@ -109,27 +117,14 @@ def load(name: str, **options: Any) -> pd.DataFrame:
         return load_numbers(name, **options)
 
 
-def kind(name: str) -> str:
-    """What a row of the set's frame is: "ratings" (an output and aspect), "labels" (the
-    same without a text: `datasets.labelled`) or "pairs" (two outputs). Raises:
-    UnknownName.
-    """
-    if not has(name):
-        raise registry.unknown(name, (*NAMES, *OPTIONAL), "data set")
-    return str(frame.TABLE["kind"][name]) or "ratings"
-
-
 def load_pairs(
     name: str, aspect: str | None = None, margin: float = 0.0, **options: Any
 ) -> pd.DataFrame:
     """The frame of pairs of a data set: its own, or every two rated outputs of an
-    input.
+    input (`pairs.from_ratings`, which has `aspect` and `margin`).
 
-    aspect: whose ratings decide, for a rated set; None where it has one alone.
-    margin: ratings at most so far apart are a tie, in points of the scale.
-    options: those of the set's loader.
-    Raises: as `load`; ValueError where a rated set has several aspects and none is
-    named.
+    options, Raises: as `load`; ValueError where a rated set has several aspects and
+    none is named.
     """
     rows = load(name, **options)
     if kind(name) == "pairs":
@@ -138,10 +133,9 @@ def load_pairs(
 
 
 def load_numbers(name: str, **options: Any) -> pd.DataFrame:
-    """The same frame as `load` gives, from `data/numbers`, whether its files are here
-    or not; each text is a `numbers.HashedText`.
+    """The frame that `load` gives, from `data/numbers` also where the files are here;
+    each text is a `numbers.HashedText`.
 
-    options: those of the set's loader that choose rows.
     Raises: UnknownName; FileNotFoundError where the set is not among the numbers.
     """
     scale = spec(name).scale
@@ -165,9 +159,9 @@ def groups() -> tuple[str, ...]:
     return (*NAMES, *further)
 
 
-def _about(name: str) -> Any:
-    """What is known of a data set, or of what another house needs. Raises: UnknownName."""
-    every = [*NAMES, *OPTIONAL]
+def _spec(name: str) -> Any:
+    """The spec of a data set, or of what another house needs. Raises: UnknownName."""
+    every = list(frame.TABLE.index)
     for source in houses.sources():
         if source.has(name):
             return source.spec(name)
@@ -178,28 +172,25 @@ def _about(name: str) -> Any:
 
 
 def files(name: str) -> list[str]:
-    """The registry paths that a data set or recording needs, each once. Raises:
-    UnknownName.
-    """
-    return list(dict.fromkeys(_about(name).files))
+    """The registry paths of a data set or recording, each once. Raises: UnknownName."""
+    return list(dict.fromkeys(_spec(name).files))
 
 
 def available(name: str) -> tuple[bool, str]:
     """Whether a data set or recording is on this machine: (True, "here"), or (False,
-    one line with the reason and the way out). Never uses the network.
+    the reason and the way out in one line). Never uses the network.
     """
     try:
-        for relpath in getattr(_about(name), "embedded", ()):
+        for relpath in getattr(_spec(name), "embedded", ()):
             if not (places.data() / relpath).is_file():
                 return False, f"data/{relpath} is not in this checkout"
         for relpath in files(name):
-            if fetch.local(relpath) is not None:
-                continue
-            entry = registry.entry(relpath)
-            if entry.optional:
-                return False, fetch.elsewhere(entry)
-            missing = f"{relpath} is not in data/raw nor in a mirror"
-            return False, f"{missing}; run `make data`"
+            if fetch.local(relpath) is None:
+                entry = registry.entry(relpath)
+                if entry.optional:
+                    return False, fetch.elsewhere(entry)
+                missing = f"{relpath} is not in data/raw nor in a mirror"
+                return False, f"{missing}; run `make data`"
     except DataError as error:
         return False, str(error)
     return True, "here"
@@ -207,8 +198,8 @@ def available(name: str) -> tuple[bool, str]:
 
 def describe() -> pd.DataFrame:
     """One row a data set that is fetched by default: counts (`rows`: outputs times
-    aspects), aspects, scale, licence, and whether it is here, or for which `reason`
-    not. Needs no data file.
+    aspects), aspects, scale, licence, and whether it is here, or the `reason` why not.
+    Needs no data file.
     """
     rows = {}
     for name in NAMES:
@@ -229,7 +220,3 @@ def describe() -> pd.DataFrame:
             "reason": "" if is_here else reason,
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("dataset")
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -1,8 +1,5 @@
-"""The labelled sets of the alternative annotator test: eight, each with its raters and
-with six judges' labels (four on `lesion`). SummEval, the ninth, is its own set.
-
-`LABELS` has the categories of each set, `TESTS` how the paper tests judges on it
-(`statistics.alt_test`).
+"""The labelled sets of the alternative annotator test: eight, each with its raters.
+SummEval, the ninth, is its own set.
 """
 
 from __future__ import annotations
@@ -16,7 +13,7 @@ from nlgeval_lib.datasets import fetch, frame, labelled
 
 
 class Test(NamedTuple):
-    """How the paper tests judges on a set.
+    """How the paper tests judges on a set (`statistics.alt_test`).
 
     epsilon: what a person costs, as an advantage that is given to the judge.
     score: how close two labels are: "accuracy" for categories, "rmse" for grades.
@@ -26,12 +23,12 @@ class Test(NamedTuple):
     score: str
 
 
-_PREFIX = "alttest_"  # the set `wax` of the files is the data set `alttest_wax`
+PREFIX = "alttest_"  # the set `wax` of the files is the data set `alttest_wax`
 # set -> its categories, none for grades; in the words of its files
 LABELS: Mapping[str, tuple[str, ...]] = {
-    name.removeprefix(_PREFIX): frame.labels(name)
+    name.removeprefix(PREFIX): frame.labels(name)
     for name in frame.TABLE.index
-    if name.startswith(_PREFIX)
+    if name.startswith(PREFIX)
 }
 TESTS: Mapping[str, Test] = {
     "wax": Test(0.1, "accuracy"),
@@ -52,13 +49,8 @@ def human_file(part: str) -> str:
     return f"alttest/{part}/human_annotations.json"
 
 
-def judges_file(part: str) -> str:
-    """The registry path of the judges' labels of a set: {judge: {item: label}}."""
-    return f"alttest/{part}/llm_annotations.json"
-
-
 SPECS = {
-    f"{_PREFIX}{part}": frame.known(f"{_PREFIX}{part}", human_file(part))
+    f"{PREFIX}{part}": frame.known(f"{PREFIX}{part}", human_file(part))
     for part in LABELS
 }
 
@@ -76,42 +68,22 @@ def load(name: str) -> pd.DataFrame:
     alttest_cebab_stars: 711 reviews, 10 raters (3 or 4), grades 1 to 5.
     alttest_lesion: 500 features of images, 6 raters (3 to 6), grades 0 to 6.
 
-    `rater_0` and on are the file's raters in its order, persons that stay the same over
-    the items; `human` is as `labelled.build` has it. An item is its own input, named by
-    its place, since in some files its name is its text.
-    Raises: ValueError for a label that LABELS has not.
+    `rater_0` and on are persons, the same over the items; `human` is as
+    `labelled.build` has it. An item is its own input, named by its place, since in some
+    files its name is its text.
     """
-    part = name.removeprefix(_PREFIX)
+    part = name.removeprefix(PREFIX)
     columns = {}
     for number, labels in enumerate(fetch.json_file(human_file(part)).values()):
         columns[str(number)] = pd.Series(labels, dtype=object)
-    names = _names(part)
+    names = item_names(part)
     # pandas joins the raters' items in an order of its own: put them back in the file's
     table = pd.DataFrame(columns).reindex(list(names)).rename(index=names)
-    return labelled.build(SPECS[name], {ASPECT: table}, {ASPECT: LABELS[part]})
+    return labelled.build(SPECS[name], {ASPECT: table}, LABELS[part])
 
 
-def _names(part: str) -> dict[str, str]:
+def item_names(part: str) -> dict[str, str]:
     """The name of each item in the frames, by its name in the files, in order."""
     by_rater = fetch.json_file(human_file(part))
     items = dict.fromkeys(item for labels in by_rater.values() for item in labels)
     return {item: f"{part}-{number:04d}" for number, item in enumerate(items)}
-
-
-def judges() -> pd.DataFrame:
-    """What the judges say of each item of the eight sets: a row a judge and item.
-
-    Returns: dataset, input_id, system_id (""), aspect, judge, prompt_form ("unknown"),
-    draw (0) and `value`, a grade or the place of a category as in the set's frame; no
-    value is missing.
-    """
-    frames = []
-    for part, words in LABELS.items():
-        labels = pd.DataFrame(fetch.json_file(judges_file(part)), dtype=object)
-        coded = labelled.coded_table(labels, words)
-        by_item = coded.rename(index=_names(part))
-        rows = by_item.melt(var_name="judge", ignore_index=False)
-        rows = rows.reset_index(names="input_id")
-        frames.append(rows.assign(dataset=f"{_PREFIX}{part}"))
-    rows = pd.concat(frames, ignore_index=True)
-    return rows.assign(system_id="", aspect=ASPECT, prompt_form="unknown", draw=0)

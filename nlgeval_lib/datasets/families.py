@@ -13,9 +13,9 @@ import pandas as pd
 
 @functools.cache
 def table() -> pd.DataFrame:
-    """Everything that is known: a row a system with a family, and a row a column of
-    topics: `dataset`, `kind` (family or topic), `name` (of the system, or of the
-    column), `group` (the family; empty for a topic), `why`.
+    """A row a system with a family, and a row a column of topics: `dataset`, `kind`
+    (family or topic), `name` (of the system, or of the column), `group` (the family;
+    empty for a topic), `why`.
     """
     path = Path(__file__).with_name("families.csv")
     return pd.read_csv(path, keep_default_na=False)
@@ -29,18 +29,12 @@ def of_systems(name: str, systems: Sequence[str]) -> list[str]:
         >>> of_systems("openmeva", ["gpt", "gpt_kg", "fusion"])
         ['GPT-2', 'GPT-2', 'fusion']
     """
-    rows = _rows(name, "family")
+    rows = table().query("dataset == @name and kind == 'family'")
     by_system = dict(zip(rows["name"], rows["group"], strict=True))
     return [by_system.get(system, system) for system in systems]
 
 
 def topic_column(name: str) -> str:
     """The column of a data set's frame that has the topics of its inputs; "" for none."""
-    columns = _rows(name, "topic")["name"]
+    columns = table().query("dataset == @name and kind == 'topic'")["name"]
     return next(iter(columns), "")
-
-
-def _rows(name: str, kind: str) -> pd.DataFrame:
-    """The rows of the table about a data set, of one kind."""
-    families = table()
-    return families[(families["dataset"] == name) & (families["kind"] == kind)]

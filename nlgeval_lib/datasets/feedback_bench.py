@@ -27,7 +27,6 @@ FILES = {
 SPECS = {name: frame.known(name, relpath) for name, relpath in FILES.items()}
 SIMULATED = "simulated GPT-4"  # Prometheus, Table 5: it wrote a response for each score
 UNNAMED = "not named"  # the system of a response whose record names none
-SCALE = range(1, 6)  # the scores of the rubrics, 1 to 5
 
 
 def load(name: str) -> pd.DataFrame:
@@ -48,7 +47,7 @@ def load(name: str) -> pd.DataFrame:
     """
     rows: list[dict[str, Any]] = []
     inputs: dict[tuple[str, str], str] = {}
-    for number, record in enumerate(_records(name, FILES[name])):
+    for number, record in enumerate(_records(name)):
         try:
             if name == "mt_bench_human":
                 rows += _pair(f"mt-{number:04d}", record)
@@ -71,51 +70,40 @@ def load(name: str) -> pd.DataFrame:
     return frame.build(SPECS[name], rows)
 
 
-def _records(name: str, relpath: str) -> list[dict[str, Any]]:
-    """The file's records, from one JSON list or a JSON value a line. Raises: ValueError
-    where they are something else.
-    """
+def _records(name: str) -> list[dict[str, Any]]:
+    """The file's records, from one JSON list or a JSON value a line."""
     try:
-        records = fetch.json_file(relpath)
+        records = fetch.json_file(FILES[name])
     except json.JSONDecodeError:
-        records = fetch.json_lines(relpath)
+        records = fetch.json_lines(FILES[name])
     is_list = isinstance(records, list) and bool(records)
     if not is_list or not all(isinstance(record, dict) for record in records):
-        raise ValueError(f"{name}: {relpath} is no list of records")
+        raise ValueError(f"{name}: {FILES[name]} is no list of records")
     return records
 
 
-def _score(value: Any) -> float:
-    """A score of 1 to 5 as a float. Raises: ValueError for anything else."""
-    numeric = isinstance(value, int | float) and not isinstance(value, bool)
-    if not numeric or not SCALE[0] <= value <= SCALE[-1]:
-        raise ValueError(f"{value!r} is no score of 1 to 5")
-    return float(value)
-
-
 def _scores(values: Any) -> list[float]:
-    """A list of scores, at least one. Raises: ValueError for anything else."""
+    """A list of scores of 1 to 5. Raises: ValueError for anything else."""
     if not isinstance(values, list) or not values:
         raise ValueError(f"{values!r} is no list of scores")
-    return list(map(_score, values))
+    for value in values:
+        if type(value) not in (int, float) or not 1 <= value <= 5:
+            raise ValueError(f"{value!r} is no score of 1 to 5")
+    return list(map(float, values))
 
 
-def _prompt(text: Any) -> dict[str, str]:
-    """The prompt, without a quote and a comma behind it, and its parts: `prompt`, and
-    what `prometheus.PARTS` names. Raises: ValueError for another form.
-    """
-    prompt = str(text).strip().rstrip('",').rstrip()
-    parts = prometheus.split(prompt)
-    return {"prompt": prompt, **dict(zip(prometheus.PARTS, parts, strict=True))}
+def _parts(text: Any) -> dict[str, str]:
+    """The columns of a prompt, which has no quote and comma behind it."""
+    return prometheus.parts(str(text).strip().rstrip('",').rstrip())
 
 
 def _written(input_id: str, record: Mapping[str, Any]) -> dict[str, Any]:
     """A row of Feedback Bench."""
-    score = _score(record["gpt4_score"])
+    [score] = _scores([record["gpt4_score"]])
     return {
         "input_id": input_id,
         "system_id": SIMULATED,
-        **_prompt(record["instruction"]),
+        **_parts(record["instruction"]),
         "human": {"overall": np.nan},
         "gpt4": score,
         "rater_gpt4_0": {"overall": score},
@@ -129,7 +117,7 @@ def _flask(
     """A row of FLASK Eval; a new input, an instruction with its rubric, is added to
     `inputs`, which has the ids.
     """
-    prompt = _prompt(record["instruction"])
+    prompt = _parts(record["instruction"])
     key = (prompt["instruction"], prompt["rubric"])
     gpt4 = _scores(record["gpt4_score"])
     row = {
@@ -144,28 +132,17 @@ def _flask(
     return row
 
 
-def _pair(input_id: str, record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The two rows of a pair of MT Bench, the preferred response first. Raises:
-    ValueError where `tie` is not 0 or 1, or the two answer different instructions.
-    """
+def _pair(input_id: str, record: dict[str, Any]) -> list[dict[str, Any]]:
+    """The two rows of a pair of MT Bench."""
     tie = record["tie"]
     if tie not in (0, 1):
         raise ValueError(f"tie is {tie!r}, not 0 or 1")
-    rows = []
-    for response in ("chosen", "rejected"):
-        prompt = _prompt(record[f"{response}_instruction"])
-        del prompt["reference"]
-        preference = 0.5 if tie else float(response == "chosen")
-        rows.append(
-            {
-                "input_id": input_id,
-                "system_id": response,
-                "category": "human preference",
-                "tie": int(tie),
-                **prompt,
-                "human": {"preference": preference},
-            }
-        )
-    if rows[0]["instruction"] != rows[1]["instruction"]:
-        raise ValueError("the two answer other instructions")
-    return rows
+    preferences = {"chosen": 1.0, "rejected": 0.0}
+    if tie:
+        preferences = dict.fromkeys(preferences, 0.5)
+    columns = {"category": "human preference", "tie": int(tie)}
+    cleaned = dict(record)
+    for response in preferences:
+        text = record[f"{response}_instruction"]
+        cleaned[f"{response}_instruction"] = str(text).strip().rstrip('",').rstrip()
+    return prometheus.pair(input_id, cleaned, preferences, columns)

@@ -1,8 +1,7 @@
 """From a path in the registry to a verified file, and to its content: data/raw, then a
-mirror folder, then the URL.
+mirror folder, then the URL. Nothing is read that was not verified.
 
-`path` gives one file, `local` only where it is here already; `text`, `json_file` and
-`json_lines` read it. Nothing is read that was not verified. `all` fetches whole data
+`path` gives one file, `local` only where it is here already; `all` fetches whole data
 sets and says what became of each, `together` the files of one.
 """
 
@@ -16,7 +15,6 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -29,20 +27,14 @@ from nlgeval_lib.datasets.registry import (
     DataUnavailable,
     Entry,
 )
+from nlgeval_lib.files import BESIDE, MIRROR, mirror
 
-MIRROR = files.MIRROR  # the variable of the environment that names the mirror
-BESIDE = files.BESIDE  # where a mirror is looked for beside the checkout
-TIMEOUT = (5.0, 20.0)  # seconds to connect, and between two pieces
+TIMEOUT = (3.0, 20.0)  # seconds to connect, and between two pieces
 ATTEMPTS = 3
 BACKOFF = 0.5  # seconds before the second attempt, doubled before the third
 # A file changed within the same clock tick keeps its time stamps, so a stamp this young
 # proves nothing.
 _SETTLED_NS = 50_000_000
-
-
-def mirror() -> Path | None:
-    """The folder with copies of the public files; None without one (`files.mirror`)."""
-    return files.mirror()
 
 
 def mirror_line() -> str:
@@ -99,14 +91,20 @@ def path(relpath: str, optional: bool = False) -> Path:
     try:
         if downloads_are_off():
             raise DataUnavailable("downloads are off (NLGEVAL_OFFLINE)")
-        download(entry, target)
-        return target
+        _download(entry, target)
     except DataUnavailable as error:
+        folder = mirror()
+        tried = f"not in the mirror {folder}" if folder else f"no mirror set ({MIRROR})"
+        inside = entry.url.partition(f"{entry.commit}/")[2] or relpath
+        _, *archives = entry.places()
+        further = f"; archives may have it: {', '.join(archives)}" if archives else ""
         raise DataUnavailable(
-            f"{relpath} is unavailable: {_not_local()}; {error}. Set {MIRROR} to a "
-            "folder that has it, or run `make data` where the network reaches the "
-            f"address. It is {origin(entry)}"
+            f"{relpath} is unavailable: not in data/raw, {tried}; {error}. Set {MIRROR} "
+            "to a folder that has it, or run `make data` where the network reaches the "
+            f"address. It is the file {inside} of {entry.repository} at commit "
+            f"{entry.commit}{further}"
         ) from None
+    return target
 
 
 def downloads_are_off() -> bool:
@@ -122,24 +120,6 @@ def elsewhere(entry: Entry) -> str:
         f"published at {entry.url}, not here: {entry.holds}{size}; "
         f"to get it: nlgeval data --fetch {entry.path}"
     )
-
-
-def origin(entry: Entry) -> str:
-    """What a file is, and where else it is known to be."""
-    inside = entry.url.partition(f"{entry.commit}/")[2] or entry.path
-    _, *archives = entry.places()
-    words = f"the file {inside} of {entry.repository} at commit {entry.commit}"
-    if archives:
-        words += f"; archives may have it: {', '.join(archives)}"
-    return words
-
-
-def _not_local() -> str:
-    """Where a file was looked for on this machine, in words."""
-    folder = mirror()
-    if folder is None:
-        return f"not in data/raw, no mirror set ({MIRROR})"
-    return f"not in data/raw, not in the mirror {folder}"
 
 
 def text(relpath: str) -> str:
@@ -176,8 +156,8 @@ def verify(path: Path, entry: Entry) -> None:
     log = files.state("verified.txt")
     if stamp in _verified(log):
         return
-    checksum = _hashed(path, entry)
-    if checksum != entry.checksum:
+    found = _found(path, entry)
+    if found:
         advice = "put the right file there, or take it away"
         if path.is_relative_to(files.raw()):
             advice = "delete it and fetch again (make data)"
@@ -185,8 +165,7 @@ def verify(path: Path, entry: Entry) -> None:
         if entry.bytes and stat.st_size != entry.bytes:
             size = f" and {stat.st_size:,} bytes where {entry.bytes:,} are"
         raise ChecksumError(
-            f"{path}: {_kind(entry)} is {checksum}{size}, expected {entry.checksum}; "
-            f"{advice}"
+            f"{path}: {found}{size}, expected {entry.checksum}; {advice}"
         )
     if time.time_ns() - max(stat.st_mtime_ns, stat.st_ctime_ns) > _SETTLED_NS:
         _verified(log).add(stamp)
@@ -205,14 +184,11 @@ def git_blob(path: Path) -> str:
     return hashlib.sha1(head + content, usedforsecurity=False).hexdigest()
 
 
-def _hashed(path: Path, entry: Entry) -> str:
-    """The file's checksum, of the kind that its entry has."""
-    return files.sha256(path) if entry.sha256 else git_blob(path)
-
-
-def _kind(entry: Entry) -> str:
-    """What the checksum of an entry is called."""
-    return "sha256" if entry.sha256 else "git blob id"
+def _found(path: Path, entry: Entry) -> str:
+    """What the checksum of another file than the entry's is; "" for the entry's."""
+    kind = "sha256" if entry.sha256 else "git blob id"
+    checksum = files.sha256(path) if entry.sha256 else git_blob(path)
+    return "" if checksum == entry.checksum else f"{kind} is {checksum}"
 
 
 @functools.cache
@@ -226,115 +202,104 @@ def _verified(log: Path) -> set[str]:
 # -- one URL, by pooch: bounded waiting and attempts, nothing left behind on failure
 
 
-class _Passing(Exception):
-    """Worth another attempt; the message says what happened."""
+class _Passing(DataUnavailable):
+    """Worth another attempt."""
 
 
-def download(entry: Entry, target: Path) -> None:
+def _download(entry: Entry, target: Path) -> None:
     """Fetch `entry` to `target`, which appears whole and verified or not at all; its
-    address is asked first, then the archives'.
+    address is asked first, then the archives', each several times where a fault may
+    pass.
 
     Raises: DataUnavailable where no address gives such a file; ChecksumError of the
     first address that gives another one, where none gives the right one; OSError where
     `target` cannot be written.
     """
-    failures: list[DataError] = []
-    for url in entry.places():
-        try:
-            _download(replace(entry, url=url), target)
-            return
-        except DataError as error:
-            failures.append(error)
-    # That another file came says more than that nothing came.
-    wrong = [error for error in failures if isinstance(error, ChecksumError)]
-    if wrong:
-        raise wrong[0]
-    raise DataUnavailable("; ".join(map(str, failures)))
-
-
-def _download(entry: Entry, target: Path) -> None:
-    """Fetch from the entry's one address, several times where a fault may pass."""
     from tenacity import (
-        Retrying,
+        retry,
         retry_if_exception_type,
         stop_after_attempt,
         wait_exponential,
     )
 
-    attempts = Retrying(
+    @retry(
         retry=retry_if_exception_type(_Passing),
         stop=stop_after_attempt(ATTEMPTS),
         wait=wait_exponential(BACKOFF),
         reraise=True,
     )
+    def from_address(url: str) -> None:
+        with files.replacing(target) as partial:
+            _ask(url, partial)
+            _check(entry, url, partial)
+
+    failures: list[DataError] = []
+    for url in entry.places():
+        try:
+            return from_address(url)
+        except DataError as error:
+            failures.append(error)
+    # That another file came says more than that nothing came.
+    for error in failures:
+        if isinstance(error, ChecksumError):
+            raise error
+    raise DataUnavailable("; ".join(map(str, failures)))
+
+
+def _ask(url: str, path: Path) -> None:
+    """Ask a host for a file; one that cannot be reached is put down as such.
+
+    Raises: DataUnavailable in our words: requests' errors are OSErrors, as those of
+    files are; _Passing where another attempt may help.
+    """
+    import pooch
+    import requests
+
+    host = urlsplit(url).netloc
+    reason = unreachable.why(host)
+    if reason:
+        raise DataUnavailable(f"{url}: {host} is unreachable ({reason})")
     try:
-        for attempt in attempts:
-            with attempt, files.replacing(target) as partial:
-                _ask(entry, partial)
-                _check(entry, partial)
-    except _Passing as error:
-        raise DataUnavailable(
-            f"{entry.url}: {error}, after {ATTEMPTS} attempts"
-        ) from error
+        pooch.HTTPDownloader(timeout=TIMEOUT)(url, str(path), None)
+    except requests.HTTPError as error:
+        response = error.response
+        assert response is not None
+        passing = response.status_code == 429 or response.status_code >= 500
+        kind = _Passing if passing else DataUnavailable
+        answer = f"the server answered {response.status_code} {response.reason}"
+        raise kind(f"{url}: {answer}") from error
+    except requests.RequestException as error:
+        cause = _cause(error)
+        passing = isinstance(error, requests.exceptions.ChunkedEncodingError)
+        if passing or "Read timed out" in cause:
+            raise _Passing(f"{url}: {cause}") from error
+        # no connection, no such name, a proxy that cannot be used
+        unreachable.note(host, cause)
+        raise DataUnavailable(f"{url}: {host} is unreachable ({cause})") from error
 
 
-def _check(entry: Entry, path: Path) -> None:
+def _check(entry: Entry, url: str, path: Path) -> None:
     """Pass where what came is the file of the entry. Raises: DataUnavailable for a web
     page in its place; _Passing for a download that broke off; ChecksumError for
     another file.
     """
-    checksum = _hashed(path, entry)
-    if checksum == entry.checksum:
+    found = _found(path, entry)
+    if not found:
         return
     content = path.read_bytes()
     begin = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:14].lower()
     if begin.startswith((b"<!doctype html", b"<html")):
         raise DataUnavailable(
-            f"{entry.url}: got what looks like an HTML page "
-            f"instead of the file {entry.path}"
+            f"{url}: got what looks like an HTML page instead of the file {entry.path}"
         )
     if len(content) < entry.bytes:
-        raise _Passing(f"truncated download: {len(content):,} of {entry.bytes:,} bytes")
+        size = f"{len(content):,} of {entry.bytes:,} bytes"
+        raise _Passing(f"{url}: truncated download: {size}")
     raise ChecksumError(
-        f"{entry.url}: {_kind(entry)} is {checksum}, expected {entry.checksum}; "
-        "nothing was kept. The file there is not the one that data/registry.csv names: "
-        f"put the right one to data/raw/{entry.path} or into a mirror"
+        f"{url}: {found}, expected {entry.checksum}; nothing was kept. The file there "
+        "is not the one that data/registry.csv names: put the right one to "
+        f"data/raw/{entry.path} or into a mirror"
     )
-
-
-def _ask(entry: Entry, path: Path) -> None:
-    """Ask a host for a file; one that does not answer is put down as such. What can go
-    wrong is reported in our words: requests' errors are OSErrors, as those of files
-    are.
-
-    Raises: _Passing where another attempt may help; else DataUnavailable.
-    """
-    import pooch
-    import requests
-
-    host = urlsplit(entry.url).netloc
-    reason = unreachable.why(entry.url)
-    if reason:
-        raise DataUnavailable(f"{entry.url}: {host} is unreachable ({reason})")
-    try:
-        pooch.HTTPDownloader(timeout=TIMEOUT)(entry.url, str(path), None)
-    except requests.HTTPError as error:
-        response = error.response
-        assert response is not None
-        answer = f"the server answered {response.status_code} {response.reason}"
-        if response.status_code == 429 or response.status_code >= 500:
-            raise _Passing(answer) from error
-        raise DataUnavailable(f"{entry.url}: {answer}") from error
-    except requests.RequestException as error:
-        cause = _cause(error)
-        passing = (requests.exceptions.ChunkedEncodingError, requests.ReadTimeout)
-        if isinstance(error, passing) or "Read timed out" in cause:
-            raise _Passing(cause) from error
-        # no connection, no such name, a proxy that cannot be used
-        unreachable.note(host, cause)
-        raise DataUnavailable(
-            f"{entry.url}: {host} is unreachable ({cause})"
-        ) from error
 
 
 def _cause(error: Exception) -> str:
@@ -351,7 +316,7 @@ def _cause(error: Exception) -> str:
 
 class Fetched(NamedTuple):
     """What became of one data set: its registry paths, how many are here and verified,
-    and why the first of the others is not ("" where all are here).
+    and why the first of the others is not.
     """
 
     name: str
@@ -415,19 +380,14 @@ def together(name: str, relpaths: Iterable[str]) -> None:
         missing = [file for file in missing if not (folder / file).is_file()]
     if len(missing) < 2:
         return
-    try:
-        # Where the first cannot be fetched, nobody is asked for the rest.
+    # Where the first cannot be fetched, nobody is asked for the rest.
+    with contextlib.suppress(DataError):
         path(missing[0])
-    except DataError:
-        return
-    _fetched(name, missing[1:], optional=False)
+        _fetched(name, missing[1:], optional=False)
 
 
 def _fetched(name: str, relpaths: list[str], optional: bool) -> Fetched:
-    """Fetch the files of one data set, several at once, with a bar of progress.
-
-    optional: as `path` has it.
-    """
+    """Fetch the files of one data set, several at once, with a bar of progress."""
 
     def failure(relpath: str) -> str:
         try:

@@ -1,9 +1,7 @@
 """The long frame, in which every rated data set comes: one row an output and aspect.
 
-`known` reads what `datasets.csv` says of a set into a `Spec`. A loader reads its files
-into one row an output, holds what must be true of them by `expect`, and lets `build`
-make the long frame, whose counts must be those of the spec. `frame.attrs` has name,
-scale, aspects, n_items, n_inputs and n_systems.
+A loader reads its files into one row an output, holds what must be true of them by
+`expect`, and lets `build` make the frame, whose counts must be those of `datasets.csv`.
 """
 
 from __future__ import annotations
@@ -41,15 +39,12 @@ TABLE = pd.read_csv(
 class Spec:
     """What is known about a data set before any of its files is here.
 
-    name: of the set, as `datasets.load` takes it.
-    title: the set in a few words, for tables.
     files: registry paths, in the order in which the loader reads them.
-    n_items, n_inputs, n_systems: how many outputs, distinct inputs, and systems that
-    wrote the outputs; 0 where that is not known before.
+    n_items, n_inputs, n_systems: outputs, distinct inputs, and systems that wrote the
+    outputs; 0 where that is not known before.
     scale: aspect -> (lowest, highest) possible human rating, in the order of the frame;
     -inf for no lowest.
     licence: of the files, as their publishers state it.
-    source: the publication.
     embedded: files below data/ that the repository holds itself.
     """
 
@@ -67,8 +62,7 @@ class Spec:
 
 def known(name: str, *files: str, embedded: tuple[str, ...] = ()) -> Spec:
     """The spec of a data set of these files; `datasets.csv` has the rest of it, a scale
-    as `aspect aspect 1 5; aspect 0 1`: aspects, then the lowest and the highest
-    rating.
+    as `aspect aspect 1 5; aspect 0 1`: aspects, then the lowest and highest rating.
     """
     columns = ["module", "systems", "optional", "kind", "labels"]  # not of the spec
     row = TABLE.loc[name].drop(columns).to_dict()

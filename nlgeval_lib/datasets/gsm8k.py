@@ -4,7 +4,6 @@ correctness.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -39,19 +38,19 @@ def load(name: str) -> pd.DataFrame:
     ids = {}
     for number, problem in enumerate(problems):
         ids[problem["question"]] = f"gsm8k-{number:04d}"
-    rows = _prepared(ids) if name == "gsm8k_tigerscore" else _solved(problems, ids)
+    rows = _prepared() if name == "gsm8k_tigerscore" else _solved(problems)
+    for row in rows:
+        row["input_id"] = ids[row["source"]]
     return frame.build(SPECS[name], rows)
 
 
-def _prepared(ids: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The rows of TIGERScore's pairs; ids: problem -> input_id."""
-    spec = SPECS["gsm8k_tigerscore"]
+def _prepared() -> list[dict[str, Any]]:
+    """The rows of TIGERScore's pairs."""
     rows = []
-    for problem in fetch.json_file(spec.files[1]):
+    for problem in fetch.json_file(SPECS["gsm8k_tigerscore"].files[1]):
         for place, candidate in enumerate(problem["candidates"]):
             rows.append(
                 {
-                    "input_id": ids[problem["input"]],
                     "system_id": f"{candidate['model']}#{place}",
                     "human": candidate["scores"],
                     "source": problem["input"],
@@ -63,12 +62,8 @@ def _prepared(ids: Mapping[str, str]) -> list[dict[str, Any]]:
     return rows
 
 
-def _solved(
-    problems: list[dict[str, Any]], ids: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    """The rows of the authors' four models. Raises: ValueError where the solutions are
-    of other problems or in another order.
-    """
+def _solved(problems: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of the authors' four models."""
     spec = SPECS["gsm8k"]
     rows = []
     agreeing = 0
@@ -79,7 +74,6 @@ def _solved(
         for model in MODELS:
             rows.append(
                 {
-                    "input_id": ids[question],
                     "system_id": model,
                     "human": {"accuracy": solution[model]["is_correct"]},
                     "source": question,

@@ -16,13 +16,13 @@ FILES = {
     "recipes": "judge_bench/recipe_crowd_sourcing_data/meta_evaluation_recipes.json",
 }
 _PREFIX = "judge_bench_"
-# set -> the categories of its property; the properties of other sets are graded
-LABELS: Mapping[str, tuple[str, ...]] = {
-    part: words for part in FILES if (words := frame.labels(f"{_PREFIX}{part}"))
-}
 SPECS = {
     f"{_PREFIX}{part}": frame.known(f"{_PREFIX}{part}", path)
     for part, path in FILES.items()
+}
+# set -> the categories of its property; the properties of other sets are graded
+LABELS: Mapping[str, tuple[str, ...]] = {
+    part: words for part in FILES if (words := frame.labels(f"{_PREFIX}{part}"))
 }
 
 
@@ -39,13 +39,11 @@ def load(name: str) -> pd.DataFrame:
     The ratings of an item stand in the file's order and are not named: `rater_0` of two
     items may be two people; the last columns are NaN for items with fewer ratings.
     `human` is as `labelled.build` has it.
-    Raises: ValueError for a label that LABELS has not.
     """
     part = name.removeprefix(_PREFIX)
     records = fetch.json_file(FILES[part])["instances"]
-    ratings = {}
-    labels = {}
     index = [record["id"] for record in records]
+    ratings = {}
     for aspect in SPECS[name].scale:
         # the scale of the table is split at blanks, so that names have none
         word = aspect.replace("_", " ")
@@ -53,5 +51,4 @@ def load(name: str) -> pd.DataFrame:
         for record in records:
             lists.append(record["annotations"][word]["individual_human_scores"])
         ratings[aspect] = pd.DataFrame(lists, index=index, dtype=object)
-        labels[aspect] = LABELS.get(part, labelled.GRADES)
-    return labelled.build(SPECS[name], ratings, labels)
+    return labelled.build(SPECS[name], ratings, LABELS.get(part, ()))

@@ -2,7 +2,7 @@
 no texts.
 
 A label is a grade, or a category, kept as a number: the place of its word, counted from
-0, in the `LABELS` of the loader's module.
+0, in the labels of `datasets.csv`.
 """
 
 from __future__ import annotations
@@ -15,28 +15,22 @@ import pandas as pd
 
 from nlgeval_lib.datasets import frame as long_frame
 
-# stands for the categories of a set that has none: its labels are numbers already
-GRADES: tuple[str, ...] = ()
-
 
 def build(
-    spec: long_frame.Spec,
-    ratings: Mapping[str, pd.DataFrame],
-    labels: Mapping[str, Sequence[str]],
+    spec: long_frame.Spec, ratings: Mapping[str, pd.DataFrame], words: Sequence[str]
 ) -> pd.DataFrame:
     """The long frame of labels: a row an item and aspect, a column `rater_...` a rater.
 
     ratings: aspect -> table of items x raters, NaN or None where a rater gave no label.
     All aspects have the same items and raters.
-    labels: aspect -> the words of its categories, `GRADES` where the labels are
-    numbers.
+    words: the categories; none where the labels are grades.
     Returns: `human` is the mean of grades; of categories, the one that most raters
     give, and NaN where several have as many votes. An item is its own input,
     `system_id` is "".
     Raises: ValueError for a count other than the spec's, and for an unknown word.
     """
-    coded = {name: coded_table(ratings[name], labels[name]) for name in ratings}
-    consensus = {name: _human(coded[name], len(labels[name])) for name in coded}
+    coded = {aspect: coded_table(ratings[aspect], words) for aspect in ratings}
+    consensus = {aspect: _human(coded[aspect], len(words)) for aspect in coded}
     first = next(iter(coded.values()))
     columns: dict[str, Any] = {
         "input_id": [str(item) for item in first.index],
@@ -50,29 +44,25 @@ def build(
 
 
 def coded_table(table: pd.DataFrame, words: Sequence[str]) -> pd.DataFrame:
-    """A table of items x raters as float64: grades as they are, words as their places
-    from 0, NaN where there is no label. Raises: ValueError for a word that is not
-    among them.
+    """A table of items x raters as float64: grades (no words) as they are, words as
+    their places from 0, NaN where there is no label. Raises: ValueError for a word that
+    is not among them.
     """
     if not words:
         return table.astype(float)
     codes = {word: float(place) for place, word in enumerate(words)}
-    allowed = table.isna() | table.isin(list(codes))
-    if not allowed.all(axis=None):
-        refused = ~allowed.to_numpy()
-        unknown = table.to_numpy()[refused][0]
+    refused = table.notna() & ~table.isin(list(codes))
+    if refused.any(axis=None):
+        unknown = table.to_numpy()[refused.to_numpy()][0]
         raise ValueError(f"unknown label {unknown!r}; known: {', '.join(words)}")
     return table.apply(lambda column: column.map(codes)).astype(float)
 
 
 def _human(table: pd.DataFrame, categories: int) -> list[float]:
-    """What the raters of each item (items x raters) say together: the mean grade (no
-    categories), or the category with most votes; NaN where nobody rated, and where
-    two categories have as many votes.
-    """
-    ratings = table.to_numpy(dtype=float)
+    """What the raters of each item (items x raters) say together."""
     if not categories:
         return table.mean(axis=1).tolist()
+    ratings = table.to_numpy(dtype=float)
     # votes[category, item]
     votes = np.stack([(ratings == code).sum(axis=1) for code in range(categories)])
     most = votes.max(axis=0)

@@ -32,7 +32,6 @@ def load() -> pd.DataFrame:
     `preference` is the authors' agreed label, 1 or 2, never a tie; there are no single
     raters. An input is an instruction: 418, one of which is there twice. The outputs'
     systems are not published: system_1 and system_2 are "".
-    Raises: ValueError where a subset is not as large as expected.
     """
     rows = []
     inputs: dict[str, str] = {}

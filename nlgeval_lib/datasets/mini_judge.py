@@ -97,8 +97,7 @@ def judgments(place: Path | None = None) -> tuple[pd.DataFrame, list[dict[str, A
 
     place: the folder of another checkpoint; None: the judge's own.
     Returns: columns `form, aspect, input_id, system_id, gold, value, status`; and the
-    analyses, each with `input_id`, `system_id` and `errors`. Gold is by construction:
-    minus the sum of penalties for the error analysis, 1 to 5 for the rest.
+    analyses, each with `input_id`, `system_id` and `errors`. Gold is by construction.
     Raises: FileNotFoundError that names the command.
     """
     place = place or folder()
@@ -113,9 +112,7 @@ def judgments(place: Path | None = None) -> tuple[pd.DataFrame, list[dict[str, A
 
 
 def _embedded(name: str, relpath: str) -> list[dict[str, Any]]:
-    """The records of a file below data/ that belongs to the repository, one a line.
-    Raises: DataUnavailable; ValueError naming the line that is no JSON.
-    """
+    """The records of a file below data/ that belongs to the repository, one a line."""
     path = files.data() / relpath
     if not path.is_file():
         raise DataUnavailable(

@@ -71,7 +71,7 @@ def load(name: str) -> pd.DataFrame:
 
 def _original_rows(name: str, records: list[dict[str, Any]]) -> list[dict[str, str]]:
     """The set's rows of the original table. The files have no common id: output and all
-    ratings must agree row by row. Raises: ValueError where one does not.
+    ratings must agree row by row.
     """
     with open(fetch.path(TABLE), encoding="utf-8", newline="") as handle:
         every_row = list(csv.DictReader(handle))
@@ -92,9 +92,7 @@ def _original_rows(name: str, records: list[dict[str, Any]]) -> list[dict[str, s
 def _add_unieval(
     name: str, rows: list[dict[str, Any]], predictions: list[dict[str, Any]]
 ) -> None:
-    """Put UniEval's scores into the rows, whose outputs they must be of. Raises:
-    ValueError where an output differs.
-    """
+    """Put UniEval's scores into the rows, whose outputs they must be of."""
     agreeing = 0
     for row, prediction in zip(rows, predictions, strict=True):
         agreeing += prediction["system_output"] == row["output"]

@@ -41,10 +41,8 @@ def build(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     frame = pd.DataFrame(rows)
     frame.insert(0, "dataset", spec.name)
     raters = [name for name in frame if str(name).startswith("rater_")]
-    order = dict.fromkeys([*_IDS, *raters, *KEYS, *frame])
-    frame = frame[list(order)]
-    for column in ("preference", *raters):
-        frame[column] = frame[column].astype(float)
+    frame = frame[list(dict.fromkeys([*_IDS, *raters, *KEYS, *frame]))]
+    frame = frame.astype(dict.fromkeys(("preference", *raters), float))
     if spec.n_items:
         sizes = (len(frame), frame["input_id"].nunique(), len(systems(frame)))
         expected = (spec.n_items, spec.n_inputs, spec.n_systems)
@@ -161,7 +159,12 @@ def from_ratings(
     aspect that it has not, where no input has two outputs, and where a pair_id is there
     twice.
     """
-    aspect = _chosen_aspect(frame, aspect)
+    aspects = list(frame["aspect"].unique())
+    if aspect is None and len(aspects) > 1:
+        raise ValueError(f"name one aspect; there are {', '.join(aspects)}")
+    aspect = aspects[0] if aspect is None else aspect
+    if aspect not in aspects:
+        raise ValueError(f"no aspect {aspect!r}; there are {', '.join(aspects)}")
     rated = frame[frame["aspect"] == aspect].reset_index(drop=True)
     first, second = _places(rated)
     ratings = rated["human"].to_numpy(dtype=float)
@@ -193,22 +196,8 @@ def from_ratings(
     return pairs
 
 
-def _chosen_aspect(frame: pd.DataFrame, aspect: str | None) -> str:
-    """The aspect that is named, or the only one of the frame. Raises: ValueError."""
-    aspects = list(frame["aspect"].unique())
-    if aspect is None and len(aspects) > 1:
-        raise ValueError(f"name one aspect; there are {', '.join(aspects)}")
-    if aspect is None:
-        aspect = aspects[0]
-    if aspect not in aspects:
-        raise ValueError(f"no aspect {aspect!r}; there are {', '.join(aspects)}")
-    return aspect
-
-
 def _places(rated: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of the first and of the second output of each pair, input by input.
-    Raises: ValueError where no input has two outputs.
-    """
+    """The rows of the first and of the second output of each pair, input by input."""
     places: list[tuple[int, int]] = []
     for _, rows in rated.groupby("input_id", sort=False):
         places += combinations(rows.index, 2)
@@ -223,17 +212,3 @@ def _higher(first: pd.Series, second: pd.Series, margin: float) -> np.ndarray:
     gap = first.to_numpy(dtype=float) - second.to_numpy(dtype=float)
     preferred = np.where(gap > margin, FIRST, np.where(gap < -margin, SECOND, TIE))
     return np.where(np.isnan(gap), np.nan, preferred)
-
-
-def from_halves(frame: pd.DataFrame) -> pd.DataFrame:
-    """The pairs of a long frame that has the two outputs of a pair in two rows, as
-    `hhh`: one aspect `preference`, 1 for the output that was chosen, 0 for the other
-    and .5 for both of a tie, and one input a pair. The first row is output 1.
-
-    Raises: ValueError where an input has not two rows.
-    """
-    sizes = frame.groupby("input_id", sort=False).size()
-    if (sizes != 2).any():
-        input_id = sizes.index[sizes != 2][0]
-        raise ValueError(f"input {input_id} has {sizes[input_id]} rows, not two")
-    return from_ratings(frame, "preference")

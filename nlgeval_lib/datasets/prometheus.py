@@ -56,6 +56,11 @@ def split(prompt: str) -> tuple[str, ...]:
     return tuple(text or "" for text in match.group(*PARTS))
 
 
+def parts(prompt: str) -> dict[str, str]:
+    """The columns of a prompt: `prompt` itself, and its `PARTS`. Raises: as `split`."""
+    return {"prompt": prompt, **dict(zip(PARTS, split(prompt), strict=True))}
+
+
 def load(name: str) -> pd.DataFrame:
     """One of the sets in file order, with the judge's whole prompt as published, and
     each input's rubric.
@@ -69,62 +74,53 @@ def load(name: str) -> pd.DataFrame:
     hhh: 221 pairs, each an input; aspect `preference` 0-1. The response `chosen` (its
     system_id) comes first, with `human` 1, before the one `rejected`, with 0. No
     references.
-    Raises: ValueError where a prompt is not of the known form.
     """
-    spec = SPECS[name]
-    records = fetch.json_file(spec.files[0])
-    rows = _pairs(records) if name == "hhh" else _graded(records)
-    return frame.build(spec, rows)
+    records = fetch.json_file(SPECS[name].files[0])
+    rows: list[dict[str, Any]] = []
+    for number, record in enumerate(records):
+        if name == "hhh":
+            preferences = {"chosen": 1.0, "rejected": 0.0}
+            category = {"category": record["source"]}
+            rows += pair(f"hhh-{number:03d}", record, preferences, category)
+        else:
+            rows.append(_graded(record))
+    return frame.build(SPECS[name], rows)
 
 
-def _graded(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of a bench, one a response."""
-    rows = []
-    for record in records:
-        scores = [float(score) for score in record["gpt4_score"]]
-        row = _row(
-            str(record["idx"]),
-            record["response_source"],
-            record["category"],
-            record["instruction"],
-        )
-        row["human"] = {"overall": np.nan}
-        row["gpt4"] = float(np.mean(scores))
-        for draw in range(DRAWS):
-            row[f"feedback_gpt4_{draw}"] = record["gpt4_feedback"][draw]
-        for draw in range(DRAWS):
-            row[f"rater_gpt4_{draw}"] = {"overall": scores[draw]}
-        rows.append(row)
-    return rows
-
-
-def _pairs(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of HHH Alignment, two a pair, the chosen response first. Raises:
-    ValueError where the two responses of a pair answer different instructions.
-    """
-    rows = []
-    agreeing = 0
-    for number, pair in enumerate(records):
-        of_pair = []
-        for response in ("chosen", "rejected"):
-            prompt = pair[f"{response}_instruction"]
-            row = _row(f"hhh-{number:03d}", response, pair["source"], prompt)
-            del row["reference"]
-            row["human"] = {"preference": float(response == "chosen")}
-            of_pair.append(row)
-        agreeing += of_pair[0]["instruction"] == of_pair[1]["instruction"]
-        rows += of_pair
-    fact = "pairs whose responses answer the same instruction"
-    frame.expect("hhh", fact, agreeing, SPECS["hhh"].n_inputs)
-    return rows
-
-
-def _row(input_id: str, system_id: str, category: str, prompt: str) -> dict[str, Any]:
-    """What a row of each set has: ids, category, the prompt and its parts."""
-    return {
-        "input_id": input_id,
-        "system_id": system_id,
-        "category": category,
-        "prompt": prompt,
-        **dict(zip(PARTS, split(prompt), strict=True)),
+def _graded(record: dict[str, Any]) -> dict[str, Any]:
+    """The row of a response of a bench."""
+    scores = [float(score) for score in record["gpt4_score"]]
+    row = {
+        "input_id": str(record["idx"]),
+        "system_id": record["response_source"],
+        "category": record["category"],
+        **parts(record["instruction"]),
+        "human": {"overall": np.nan},
+        "gpt4": float(np.mean(scores)),
     }
+    for draw in range(DRAWS):
+        row[f"feedback_gpt4_{draw}"] = record["gpt4_feedback"][draw]
+    for draw in range(DRAWS):
+        row[f"rater_gpt4_{draw}"] = {"overall": scores[draw]}
+    return row
+
+
+def pair(
+    input_id: str,
+    record: dict[str, Any],
+    preferences: dict[str, float],
+    columns: dict[str, Any],
+) -> list[dict[str, Any]]:
+    """The two rows of a pair, the chosen response first, with further columns. Raises:
+    ValueError where the two responses answer different instructions.
+    """
+    rows = []
+    for response, preference in preferences.items():
+        row = {"input_id": input_id, "system_id": response, **columns}
+        row |= parts(record[f"{response}_instruction"])
+        del row["reference"]
+        row["human"] = {"preference": preference}
+        rows.append(row)
+    if rows[0]["instruction"] != rows[1]["instruction"]:
+        raise ValueError("the two answer other instructions")
+    return rows

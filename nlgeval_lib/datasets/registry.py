@@ -19,9 +19,7 @@ from nlgeval_lib.names import near
 
 
 class DataError(Told, Exception):
-    """A data file cannot be used. The message is one line: which file, what was found,
-    the way out.
-    """
+    """A data file cannot be used; in one line which, what was found, the way out."""
 
 
 class DataUnavailable(DataError):
@@ -33,9 +31,7 @@ class ChecksumError(DataError):
 
 
 class UnknownName(Told, ValueError):
-    """A name of a data set, recording or file that is not known; the message has the
-    nearest.
-    """
+    """No data set, recording or file of this name; the message has the nearest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +39,8 @@ class Entry:
     """One public file, a row of the registry.
 
     path: relative, with forward slashes: below data/raw and below a mirror folder.
-    url: where the file is published.
-    sha256: of its content, 64 hexadecimal digits; "" where it is not known.
-    bytes: its size; 0 where it is not known.
-    licence: as the publisher states it.
+    sha256: 64 hexadecimal digits; "" where it is not known.
+    bytes: 0 where it is not known.
     repository, commit: that the file comes from; the commit is part of the address.
     git_blob: the sha1 that git gives the content; checked where no sha256 is known.
     holds: of an optional file, what is in it; "" for a file that is fetched by default.
@@ -77,7 +71,12 @@ class Entry:
         (`data/places.csv`, with columns of the registry in braces), each once.
         """
         addresses = [self.url]
-        for template in _archives():
+        archives = files.place("places.csv")
+        templates: list[str] = []
+        if archives.is_file():
+            with open(archives, encoding="utf-8", newline="") as handle:
+                templates = [row["url"] for row in csv.DictReader(handle)]
+        for template in templates:
             # A template whose column is empty would give an address of nothing.
             fields = re.findall(r"{(\w+)}", template)
             if all(getattr(self, field) for field in fields):
@@ -95,22 +94,11 @@ def entries() -> dict[str, Entry]:
 
 @functools.lru_cache(maxsize=4)
 def _read(path: Path, mtime_ns: int) -> dict[str, Entry]:
-    """The registry as entries by path; the time of change only tells the cache one
-    version from another.
-    """
+    # the time of change only tells the cache one version from another
     # Hexadecimal digits stay texts, also where they look like a number.
     hexadecimal = {"sha256": str, "commit": str, "git_blob": str}
     rows = pd.read_csv(path, dtype=hexadecimal, keep_default_na=False)
     return {row["path"]: Entry(**row) for row in rows.to_dict("records")}
-
-
-def _archives() -> list[str]:
-    """The addresses of archives, with a registry column in braces."""
-    path = files.place("places.csv")
-    if not path.is_file():
-        return []
-    with open(path, encoding="utf-8", newline="") as handle:
-        return [row["url"] for row in csv.DictReader(handle)]
 
 
 def entry(relpath: str) -> Entry:

@@ -1,8 +1,4 @@
-"""Read a pickle that holds plain values only; whatever would import code is refused.
-
-str, int, float, bool, None, bytes, list, tuple, dict and set need no name; `_Kind` and
-`_scalar` take the place of what a pickle names for single numbers of numpy.
-"""
+"""Read a pickle that holds plain values only; whatever would import code is refused."""
 
 from __future__ import annotations
 
@@ -26,9 +22,7 @@ _FORMS = {"f4": "f", "f8": "d", "i4": "i", "i8": "q"}
 
 
 class _Kind:
-    """In the place of a numpy dtype: only what its bytes mean, as a letter of `struct`
-    and which end comes first.
-    """
+    """In the place of a numpy dtype: what its bytes mean, in the letters of `struct`."""
 
     def __init__(self, name: Any, *_: Any) -> None:
         if name not in _FORMS:
@@ -39,7 +33,7 @@ class _Kind:
         self.order = "<"
 
     def __setstate__(self, state: Any) -> None:
-        """Take in the byte order, the second field of a dtype's state."""
+        # the second field of a dtype's state is the byte order
         self.order = ">" if state[1] == ">" else "<"
 
 
@@ -66,7 +60,6 @@ class _PlainUnpickler(pickle.Unpickler):
     numbers = False
 
     def find_class(self, module: str, name: str) -> Any:
-        """What stands for a name in the pickle; each but those of numbers is refused."""
         if self.numbers and (module, name) in _NUMBERS:
             return _NUMBERS[module, name]
         raise UnsafePickle(
@@ -75,7 +68,6 @@ class _PlainUnpickler(pickle.Unpickler):
         )
 
     def persistent_load(self, pid: Any) -> Any:
-        """Refuse an object that lies outside the pickle."""
         raise UnsafePickle(
             f"the pickle asks for the outside object {pid!r}; "
             "only plain values are read"

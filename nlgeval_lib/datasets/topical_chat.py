@@ -15,9 +15,7 @@ SPEC = frame.known("topical_chat", FILE)
 
 
 def input_ids(records: list[dict]) -> dict[tuple[str, str], str]:
-    """The id of each (source, context) in the file's records, numbered by first
-    appearance: by this, files about the same outputs are aligned.
-    """
+    """The id of each (source, context) in the file's records, by first appearance."""
     inputs = dict.fromkeys(map(_input, records))
     return {key: f"tc{number:02d}" for number, key in enumerate(inputs)}
 

@@ -472,35 +472,19 @@ def test_where_all_places_fail_the_message_says_what_the_file_is(checkout, serve
     assert "archives may have it" in message and f"{address}/html" in message
 
 
-def test_another_process_does_not_ask_a_host_again(checkout, monkeypatch):
+def test_another_process_does_not_ask_a_host_again(checkout):
     """What another process noted is read; a new run forgets it."""
-    tried: list[str] = []
-    monkeypatch.setattr(unreachable, "_tried", lambda url: tried.append(url) or "dead")
-    assert unreachable.why("http://one.example/a") == "dead"
-    unreachable._here.cache_clear()  # what another process starts with
-    assert unreachable.why("http://one.example/b") == "dead" and len(tried) == 1
+    unreachable.note("one.example", "dead")
+    unreachable._noted.clear()  # what another process starts with
+    assert unreachable.why("one.example") == "dead"
+    assert unreachable.why("other.example") == ""
     unreachable.forget()
-    assert unreachable.why("http://one.example/c") == "dead" and len(tried) == 2
+    assert unreachable.why("one.example") == ""
 
 
 def test_a_note_grows_old(checkout, monkeypatch):
-    monkeypatch.setattr(unreachable, "_tried", lambda url: "dead")
-    unreachable.why("http://one.example/a")
+    unreachable.note("one.example", "dead")
+    unreachable._noted.clear()
     later = unreachable.time.time() + unreachable.FORGOTTEN_AFTER + 1
     monkeypatch.setattr(unreachable.time, "time", lambda: later)
-    monkeypatch.setattr(unreachable, "_tried", lambda url: "")
-    assert unreachable.why("http://one.example/a") == ""
-
-
-def test_silent_hosts_take_at_most_nine_seconds_in_all(checkout, monkeypatch):
-    clock = [0.0]
-
-    def silent(url):
-        clock[0] += unreachable.TRIED_FOR
-        return "silent"
-
-    monkeypatch.setattr(unreachable, "_tried", silent)
-    monkeypatch.setattr(unreachable.time, "monotonic", lambda: clock[0])
-    for number in range(20):
-        assert unreachable.why(f"http://host{number}.example/")
-    assert clock[0] == unreachable.WAITED_AT_MOST
+    assert unreachable.why("one.example") == ""

@@ -193,7 +193,7 @@ def test_describe_works_without_data(tmp_path, monkeypatch):
     monkeypatch.delenv("NLGEVAL_DATA_MIRROR", raising=False)
     monkeypatch.setattr(
         datasets.fetch,
-        "download",
+        "_download",
         lambda *a, **k: pytest.fail("describe used the network"),
     )
     table = datasets.describe()

@@ -1,18 +1,15 @@
 """`data/numbers`: ratings, lengths, hashes of texts and the scores by these hashes, for
-machines where the files of a set are not.
+machines where the files of a set are not. It holds no text.
 
-It holds no text. Each set has up to three tables: NAME.rows (the frame, a text as its
-place), NAME.texts (a row a text: hash, lengths, shape) and NAME.scores (what metrics
-and parsers gave these texts). `rows` puts the first two together: each text is a
-`HashedText`. `saved_scores` looks up the third by such texts.
+Each set has up to three tables: NAME.rows (the frame, a text as its place), NAME.texts
+(a row a text: hash, lengths, shape) and NAME.scores (what metrics and parsers gave).
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +71,7 @@ def about() -> dict[str, Any]:
 
 
 def _table(name: str, kind: str) -> Any:
-    """One of a set's tables, as it lies: no folder is taken for a partition. None where
-    there is none.
-    """
+    """One of a set's tables; None where there is none."""
     import pyarrow.parquet as parquet
 
     path = folder() / f"{name}.{kind}.parquet"
@@ -159,50 +154,39 @@ def scores_of_texts(
 
 @functools.lru_cache(maxsize=16)
 def _scores_by_digest(rule: str) -> ByDigest:
-    """All that is saved under a rule. Empty where the package that reads the tables is
-    not installed.
+    """All that is saved under a rule, of the sets whose texts' hashes are kept. Empty
+    where the package that reads the tables is not installed.
     """
+    saved: ByDigest = {}
     try:
-        return _by_digest(lambda name: [(rule, _scores(name, rule))]).get(rule, {})
+        for name in _scored_sets():
+            digests = saved_digests(name)
+            for places, score in _scores(name, rule).items() if digests else ():
+                saved[tuple(map(digests.__getitem__, places))] = score
     except ImportError:
         return {}
+    return saved
+
+
+def _scored_sets() -> list[str]:
+    paths = sorted(folder().glob("*.scores.parquet"))
+    return [path.name.removesuffix(".scores.parquet") for path in paths]
 
 
 def all_saved() -> dict[str, ByDigest]:
     """All saved scores of texts whose hashes are kept, by rule; those of recordings are
     not among them.
     """
-
-    def of_set(name: str) -> Iterable[tuple[str, ByPlace]]:
-        table = _table(name, "scores")
-        rules = table["rule"].to_pylist()
-        for rule, (places, score) in zip(rules, _scored(table), strict=True):
-            yield rule, {places: score}
-
-    return _by_digest(of_set)
-
-
-def _by_digest(
-    scores: Callable[[str], Iterable[tuple[str, ByPlace]]],
-) -> dict[str, ByDigest]:
-    """Rule -> scores by digests, of all sets whose texts' hashes are kept.
-
-    scores: gives a set's scores by places, each with its rule.
-    """
-    saved: dict[str, ByDigest] = {}
-    for path in sorted(folder().glob("*.scores.parquet")):
-        name = path.name.removesuffix(".scores.parquet")
-        digests = saved_digests(name)
-        for rule, by_place in scores(name) if digests else ():
-            of_rule = saved.setdefault(rule, {})
-            for places, score in by_place.items():
-                of_rule[tuple(map(digests.__getitem__, places))] = score
-    return saved
+    rules: dict[str, None] = {}
+    for name in _scored_sets():
+        if saved_digests(name):
+            rules |= dict.fromkeys(_table(name, "scores")["rule"].unique().to_pylist())
+    return {rule: _scores_by_digest(rule) for rule in rules}
 
 
 def saved_digests(name: str) -> list[bytes]:
-    """The SHA-256 of each text of a set, by its place; empty for a recording, whose
-    hashes are not kept, and for a set without texts.
+    """The SHA-256 of each text of a set, by its place; empty where none are kept, as of
+    recordings.
     """
     table = _table(name, "texts")
     if table is None or "sha256" not in table.column_names:
@@ -218,18 +202,11 @@ def _scores(name: str, rule: str) -> ByPlace:
     path = folder() / f"{name}.scores.parquet"
     if not path.is_file():
         return {}
-    return dict(_scored(parquet.read_table(path, filters=[("rule", "==", rule)])))
-
-
-def _scored(table: Any) -> Iterator[tuple[tuple[int, ...], tuple[float, str]]]:
-    """The places of each item's texts, and its (value, reason)."""
-    lists = table["item"].combine_chunks()
-    flat = iter(lists.flatten().to_numpy().tolist())
-    lengths = lists.value_lengths().to_numpy().tolist()
-    items = (tuple(itertools.islice(flat, length)) for length in lengths)
+    table = parquet.read_table(path, filters=[("rule", "==", rule)])
+    items = map(tuple, table["item"].to_pylist())
     values = table["value"].to_numpy().tolist()
     scores = zip(values, table["reason"].to_pylist(), strict=True)
-    return zip(items, scores, strict=True)
+    return dict(zip(items, scores, strict=True))
 
 
 def text_not_here(rule: str, items: Sequence[tuple[HashedText, ...]]) -> TextNotHere:
