@@ -220,3 +220,7 @@ def describe() -> pd.DataFrame:
             "reason": "" if is_here else reason,
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("dataset")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -240,9 +240,9 @@ def _download(entry: Entry, target: Path) -> None:
         except DataError as error:
             failures.append(error)
     # That another file came says more than that nothing came.
-    for error in failures:
-        if isinstance(error, ChecksumError):
-            raise error
+    for failure in failures:
+        if isinstance(failure, ChecksumError):
+            raise failure
     raise DataUnavailable("; ".join(map(str, failures)))
 
 

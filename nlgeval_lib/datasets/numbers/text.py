@@ -29,20 +29,14 @@ class HashedText:
     It is no `str`: whatever would read it raises `TextNotHere`. `len(text)` and
     `len(text.split())` are those of the text; equality, order and hash are those of its
     digest.
-
-    name: the set.
-    at: the text's place in the table of the set's texts, from 0.
-    digest: its SHA-256, 32 bytes; of a recording's texts, that of their place.
-    characters, words: its lengths; words are parted at blanks.
-    shape: one of SHAPES.
     """
 
-    name: str = field(compare=False)
-    at: int = field(compare=False)
-    digest: bytes
+    name: str = field(compare=False)  # the set
+    at: int = field(compare=False)  # its place in the table of the set's texts, from 0
+    digest: bytes  # its SHA-256; of a recording's texts, that of their place
     characters: int = field(compare=False)
-    words: int = field(compare=False)
-    shape: str = field(default="a", compare=False)
+    words: int = field(compare=False)  # parted at blanks
+    shape: str = field(default="a", compare=False)  # one of SHAPES
 
     def __len__(self) -> int:
         return self.characters
@@ -63,8 +57,8 @@ class HashedText:
         raise TextNotHere(without_texts(self.name))
 
     def __getattr__(self, name: str) -> Any:
-        """Refuse every method and attribute of a text, but what Python's own protocols
-        ask for (copying, pickling, numpy): names with an underscore.
+        """Refuse every method and attribute of a text, but names with an underscore,
+        which Python's own protocols ask for (copying, pickling, numpy).
         """
         if name.startswith("_"):
             raise AttributeError(name)
