@@ -407,7 +407,14 @@ def _by_group(values: Any, codes: Ints) -> Floats:
 def _mean_and_parts(
     values: Floats, codes: Ints | None = None, weights: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """The mean of each row and what each value contributes to its error."""
+    """The mean of each row and what each value contributes to its error: the squares
+    add up to the squared standard error. NaN, and 0, for a row of fewer than 2.
+
+    values: `[row, input]`, NaN missing.
+    codes: the group of each input, which contributes as a whole then.
+    weights: of the values, of their shape; None for the same.
+    Returns: means (rows,); contributions `[row, input]`, or `[row, group]`.
+    """
     present = ~np.isnan(values)
     counted = present.astype(float)
     if weights is not None:

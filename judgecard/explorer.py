@@ -258,7 +258,9 @@ def answered(
 
 
 def _stages(judge: Any, samples: Sequence[Any]) -> Any:
-    """The stages of a judge."""
+    """The stages of a judge; of one whose aggregator is not fitted those that score
+    its criteria, and nothing after them.
+    """
     aggregator = getattr(judge, "aggregator", None)
     if aggregator is not None and not aggregator.fitted:
         return judge.criteria_stages(samples, judge.used())

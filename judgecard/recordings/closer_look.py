@@ -44,7 +44,13 @@ def template_file(aspect: str, form: str) -> str:
 
 
 def _closer_look(aspects=None, prompt_forms=None) -> pd.DataFrame:
-    """One row a sampled text: 20 draws an output, with its `draw` 0 to 19."""
+    """One row a sampled text: 20 draws an output, with its `draw` 0 to 19.
+
+    aspects: of ASPECTS, default all. prompt_forms: of PROMPT_FORMS, default all.
+
+    A file has 353 to 360 of the 360 outputs: the publisher dropped what failed. 0 is a
+    legal score of groundedness. The paper's row Rate-explain is the form analyze_rate.
+    """
     outputs = _closer_prompts(aspects, prompt_forms)
     texts = outputs.rename(columns={"all_responses": "text"}).explode("text")
     # `explode` repeats the row's label: rows of one label are the draws of one output.
@@ -53,7 +59,11 @@ def _closer_look(aspects=None, prompt_forms=None) -> pd.DataFrame:
 
 
 def _closer_prompts(aspects=None, prompt_forms=None) -> pd.DataFrame:
-    """One row an output, aspect and form."""
+    """One row an output, aspect and form: its prompt and the list of its texts, under
+    the Topical-Chat frame's ids.
+
+    The files have no ids: an output is found by its source and context.
+    """
     ids = topical_chat.input_ids(fetch.json_file(topical_chat.FILE))
     frames = []
     for aspect in choose(aspects, tuple(ASPECTS), "aspect"):

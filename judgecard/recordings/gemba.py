@@ -22,7 +22,14 @@ GEMBA = {
 
 
 def _gemba(rated: bool = False) -> pd.DataFrame:
-    """One row a judge, prompt form, system and segment: 0 to 100, higher is better."""
+    """One row a judge, prompt form, system and segment: 0 to 100, higher is better.
+
+    rated: only the 14 systems of the data set's frame. Else there are 20, among them
+    refA and refB and four without MQM.
+
+    The prompt form DA-refA shows refA, DA-src shows no reference. `judge` is GPT4 or
+    Turbo (ChatGPT).
+    """
     frames = []
     for (judge, form), relpath in GEMBA.items():
         lines = fetch.text(relpath).removesuffix("\n").split("\n")

@@ -28,7 +28,16 @@ def _wmt_file(system: str) -> str:
 
 
 def _instructscore(dataset: str, sent: bool = False) -> pd.DataFrame:
-    """One row an output, one aspect."""
+    """One row an output, one aspect: `mqm` for WMT, its 14 systems and refB, and
+    `overall` for WebNLG.
+
+    dataset: wmt22_zhen or webnlg2020.
+    sent: the prompts in place of the texts.
+
+    `text` is what follows the prompt; it is empty where the prompt filled the judge's
+    window and was cut off (54 of WMT). WebNLG has 177 of the 178 inputs (not 1124),
+    matched by output and ratings.
+    """
     is_wmt = dataset == "wmt22_zhen"
     rows = _wmt_rows() if is_wmt else _webnlg_rows()
     frame = pd.DataFrame(rows, columns=["system_id", "input_id", "stored"])

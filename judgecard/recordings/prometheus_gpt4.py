@@ -15,7 +15,11 @@ BENCHES = ("vicuna_bench", "mt_bench")
 
 
 def _prometheus_gpt4(benches=None) -> pd.DataFrame:
-    """One row an output and draw."""
+    """One row an output and draw: the feedback without its verdict (one kept it), and
+    as `value` its score 1-5.
+
+    benches: of BENCHES, default both.
+    """
     columns = ["dataset", "input_id", "system_id", "aspect", "judge", "prompt_form"]
     frames = []
     # bench by bench, and in it draw by draw

@@ -102,7 +102,11 @@ def _unieval() -> pd.DataFrame:
 
 
 def _geval() -> pd.DataFrame:
-    """GPT-4's answers to G-Eval's prompts: 20 draws an output and aspect, raw."""
+    """GPT-4's answers to G-Eval's prompts: 20 draws an output and aspect, raw.
+
+    Raises: ValueError where an output has another number of draws.
+    Source: Liu et al. 2023, G-Eval.
+    """
     name = "geval_summeval"
     rows = []
     for aspect, relpath in GEVAL.items():
@@ -119,7 +123,14 @@ def _geval() -> pd.DataFrame:
 
 
 def _metrics(name: str) -> pd.DataFrame:
-    """What metrics say of each output: `judge` is the metric's name in the file."""
+    """What metrics say of each output: `judge` is the metric's name in the file.
+
+    name: the data set. One value holds for all aspects, and stands with each. The
+    pickle is the data set's own with more names beside the ratings; texts and ratings
+    of both must be the same.
+    Raises: ValueError where they differ, or no metric is there.
+    Source: Yuan et al. 2021, BARTScore.
+    """
     label = f"bartscore_{name}"
     rows = []
     for ids, rated, output in _rated_outputs(name, label):
@@ -169,7 +180,12 @@ def _rated_outputs(name: str, label: str) -> list[tuple[tuple, Any, Any]]:
 
 
 def _reviews() -> pd.DataFrame:
-    """GPT-4's reviews of ChatGPT's answers: a row a question and skill."""
+    """GPT-4's reviews of ChatGPT's answers: a row a question and skill.
+
+    `text` is the review's whole text, `value` the score that its authors read from it
+    (NaN for "N/A").
+    Source: Ye et al. 2023, FLASK.
+    """
     name = "flask_reviews"
     rows = []
     for record in fetch.json_lines(REVIEWS):

@@ -29,7 +29,12 @@ JUDGES |= {f"llama-2-{size}-chat-hf": FORMS[:1] for size in ("7b", "13b", "70b")
 
 
 def _alttest(judges=None) -> pd.DataFrame:
-    """Six judges' integers 1 to 5."""
+    """Six judges' integers 1 to 5: 1600 outputs x 4 aspects x 6 judges, complete, in
+    SummEval's order.
+
+    judges: of SCORERS, default all.
+    Source: Calderon et al. 2025, The Alternative Annotator Test for LLM-as-a-Judge.
+    """
     by_judge = fetch.json_file(SCORES)
     documents = safe_pickle.load(fetch.path(summeval.PICKLE))
     keys: list[tuple[str, str, str]] = []
@@ -64,7 +69,17 @@ def _llm_files(judges=None, prompt_forms=None) -> dict[str, dict[str, str]]:
 
 
 def _llm_summeval(judges=None, prompt_forms=None) -> pd.DataFrame:
-    """Raw texts about 12 of the 16 systems, 43,512: a row a text."""
+    """Raw texts about 12 of the 16 systems, 43,512: a row a text.
+
+    judges: of JUDGES, default all. prompt_forms: of FORMS, default all.
+
+    rts: reason, then score; mcq: letters A to E; stareval: stars; alt: the aspect
+    defined in other words. In five files the publisher's run wrote some or all outputs
+    twice: draw 0 is the first text, draw 1 the second. The prompts themselves are not
+    in the files. `prompt_tokens` and `total_tokens` are NaN for Llama-2.
+    Source: Shen et al. 2023, LLMs are Not Yet Human-Level Evaluators for Abstractive
+    Summarization.
+    """
     rows = []
     for relpath, about in _llm_files(judges, prompt_forms).items():
         rows += [record | about for record in fetch.json_lines(relpath)]
