@@ -378,9 +378,7 @@ def _of_systems(
     ratings, rating_parts = _mean_and_parts(y, codes, weights)
     of_labelled, labelled_parts = _mean_and_parts(x_labelled, codes, weights)
     scores, score_parts = _mean_and_parts(x, codes)
-    units = labelled
-    if codes is not None:
-        units = _by_group(labelled, codes) > 0
+    units = _by_group(labelled, codes) > 0
     off_mode = [_off_mode(row[~np.isnan(row)]) for row in y]
     return _Contrasts(
         ratings=ratings,
@@ -398,8 +396,12 @@ def _of_systems(
     )
 
 
-def _by_group(values: Any, codes: Ints) -> Floats:
-    """The sum of each row over the inputs of each group: `[row, group]`."""
+def _by_group(values: Any, codes: Ints | None) -> Floats:
+    """The sum of each row over the inputs of each group: `[row, group]`; without groups
+    the values themselves.
+    """
+    if codes is None:
+        return values.astype(float)
     member = codes[:, None] == np.arange(codes.max() + 1)
     return values.astype(float) @ member.astype(float)
 
@@ -410,50 +412,24 @@ def _mean_and_parts(
     """The mean of each row and what each value contributes to its error: the squares
     add up to the squared standard error. NaN, and 0, for a row of fewer than 2.
 
-    values: `[row, input]`, NaN missing.
+    values: `[row, input]`, NaN missing. weights: of their shape; None for the same.
     codes: the group of each input, which contributes as a whole then.
-    weights: of the values, of their shape; None for the same.
     Returns: means (rows,); contributions `[row, input]`, or `[row, group]`.
+    Source: the ratio estimator of cluster sampling (Cochran 1977, section 9A.2).
     """
     present = ~np.isnan(values)
     counted = present.astype(float)
     if weights is not None:
         counted = np.where(present, weights, 0.0)
-    if codes is not None:
-        return _mean_and_parts_of_groups(values, codes, counted)
-    n = present.sum(axis=1, keepdims=True)
     size = counted.sum(axis=1, keepdims=True)
+    units = (_by_group(present, codes) > 0).sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         total = np.where(present, counted * values, 0).sum(axis=1, keepdims=True)
         means = total / size
-        # s^2 / n = sum of (value - mean)^2 / (n (n - 1)).
-        gaps = np.where(present, counted * (values - means), 0)
-        parts = gaps / np.sqrt(n * (n - 1.0)) * (n / size)
-    means = np.where(n >= 2, means, np.nan)
-    return means[:, 0], np.where(n >= 2, parts, 0)
-
-
-def _mean_and_parts_of_groups(
-    values: Floats, codes: Ints, counted: Floats
-) -> tuple[Floats, Floats]:
-    """The same with groups as the units, of any sizes.
-
-    Source: the ratio estimator of cluster sampling (Cochran 1977, section 9A.2).
-    """
-    present = ~np.isnan(values)
-    n = counted.sum(axis=1, keepdims=True)
-    # How many groups have a value.
-    has_values = _by_group(present, codes) > 0
-    filled = has_values.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        total = np.where(present, counted * values, 0).sum(axis=1, keepdims=True)
-        means = total / n
-        gaps = np.where(present, counted * (values - means), 0) / n
-        correction = np.sqrt(filled / (filled - 1.0))
-        parts = _by_group(gaps, codes) * correction
-    enough = filled >= 2
-    means = np.where(enough, means, np.nan)
-    return means[:, 0], np.where(enough, parts, 0)
+        gaps = np.where(present, counted * (values - means), 0) / size
+        parts = _by_group(gaps, codes) * np.sqrt(units / (units - 1.0))
+    enough = units >= 2
+    return np.where(enough, means, np.nan)[:, 0], np.where(enough, parts, 0)
 
 
 def _off_mode(ratings: Floats) -> int:
@@ -558,10 +534,11 @@ class _Tuned:
         variance = float(self.variance[row])
         variance_alone = float(self.variance_alone[row])
         units = int(contrasts.units[row])
-        reasons = [_few_labels(n, int(contrasts.off_mode[row]))]
-        reasons.append(_skewed(n, float(contrasts.skew[row])))
-        if contrasts.grouped:
-            reasons.insert(0, _few_groups(units))
+        reasons = [
+            _few_groups(units) if contrasts.grouped else "",
+            _few_labels(n, int(contrasts.off_mode[row])),
+            _skewed(n, float(contrasts.skew[row])),
+        ]
         reason = "; ".join(filter(None, reasons))
         low, high = _ends(value, variance, units, confidence)
         low_alone, high_alone = _ends(alone, variance_alone, units, confidence)
