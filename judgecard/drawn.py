@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 from judgecard import figures
-
-Numbers = Mapping[str, Any]
-_NUMERIC = dict.fromkeys(("value", "low", "high"), float)
+from judgecard.written import Numbers, listed
 
 
 def draw_figures(card: Numbers) -> dict[str, Any]:
@@ -22,10 +19,7 @@ def draw_figures(card: Numbers) -> dict[str, Any]:
     """
     drawings = {}
     for name, numbers in card["sets"].items():
-        if numbers["kind"] == "pairs":
-            among_others = _pairs_beside(numbers)
-        else:
-            among_others = _beside(numbers)
+        among_others = _beside(numbers)
         if among_others is not None:
             drawings[f"beside_{name}"] = among_others
         curves = {}
@@ -39,78 +33,45 @@ def draw_figures(card: Numbers) -> dict[str, Any]:
 
 
 def _beside(numbers: Numbers) -> Any:
-    """Bars with intervals, a group a judge, a bar an aspect."""
-    rows = []
-    for aspect, measured in numbers["aspects"].items():
-        other_judges = measured["beside"]
-        if not isinstance(other_judges, list):
-            # a reason stands in its place
-            continue
-        for row in other_judges:
-            rows.append(_bar(row["name"], aspect, row["kendall"]))
-    if not rows:
+    """Bars with intervals, a group a judge, a bar an aspect; None where nobody is
+    beside it.
+    """
+    of_pairs = numbers["kind"] == "pairs"
+    cells = []
+    for row in listed(numbers.get("beside")):
+        cells.append((row["name"], "accuracy", row))
+    for aspect, measured in numbers.get("aspects", {}).items():
+        for row in listed(measured["beside"]):
+            cells.append((row["name"], aspect, row["kendall"]))
+    bars = []
+    for judge, aspect, cell in cells:
+        ends = {end: cell.get(end) for end in ("value", "low", "high")}
+        bars.append({"judge": judge, "aspect": aspect, **ends})
+    if not bars:
         return None
+    xlabel = "Kendall's tau-b with the ratings, all outputs"
     return figures.bars_with_intervals(
-        pd.DataFrame(rows).astype(_NUMERIC),
+        pd.DataFrame(bars).astype(dict.fromkeys(("value", "low", "high"), float)),
         label="judge",
-        group="aspect",
+        group=None if of_pairs else "aspect",
         title=numbers["title"],
-        xlabel="Kendall's tau-b with the ratings, all outputs",
-        reference=None,
+        xlabel="share of pairs, both orders" if of_pairs else xlabel,
+        reference=0.5 if of_pairs else None,
     )
-
-
-def _pairs_beside(numbers: Numbers) -> Any:
-    """Bars of the judges of pairs; None where nobody is beside it."""
-    rows = []
-    for row in numbers.get("beside", ()):
-        rows.append(_bar(row["name"], "accuracy", row))
-    if not rows:
-        return None
-    return figures.bars_with_intervals(
-        pd.DataFrame(rows).astype(_NUMERIC),
-        label="judge",
-        group=None,
-        title=numbers["title"],
-        xlabel="share of pairs, both orders",
-        reference=0.5,
-    )
-
-
-def _bar(judge: str, aspect: str, cell: Numbers) -> dict[str, Any]:
-    """A bar with its interval, as a row of the frame that is drawn."""
-    return {
-        "judge": judge,
-        "aspect": aspect,
-        "value": cell.get("value"),
-        "low": cell.get("low"),
-        "high": cell.get("high"),
-    }
 
 
 def _calibration(curves: Numbers, title: str) -> Any:
     """The mean rating of the outputs with each score; on the dotted line both agree."""
     figure, axes = figures.new(figures.WIDE, 2.8)
-    lowest = float("inf")
-    highest = float("-inf")
+    ends: list[float] = []
     for number, (aspect, curve) in enumerate(curves.items()):
         scores = [point["score"] for point in curve]
         ratings = [point["human"]["value"] for point in curve]
-        axes.plot(
-            scores,
-            ratings,
-            marker="o",
-            color=figures.color(number),
-            label=aspect,
-        )
-        lowest = min(lowest, *scores)
-        highest = max(highest, *scores)
-    diagonal = [lowest, highest]
+        hue = figures.color(number)
+        axes.plot(scores, ratings, marker="o", color=hue, label=aspect)
+        ends += scores
+    diagonal = [min(ends), max(ends)]
     axes.plot(diagonal, diagonal, ls=":", color="#555555")
-    axes.set(
-        xlabel="score of the judge",
-        ylabel="mean rating",
-        title=title,
-    )
+    axes.set(xlabel="score of the judge", ylabel="mean rating", title=title)
     figure.legend(loc="outside lower left", ncols=4)
     return figure
