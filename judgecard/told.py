@@ -11,7 +11,6 @@ from typing import Any
 
 from judgecard import verdict
 from judgecard.conditions import Condition
-from judgecard.written import at
 
 HOLDS = "holds"
 PROVED = "proved not to hold"
@@ -81,31 +80,22 @@ def _from_the_set(condition: Condition, numbers: Mapping[str, Any]) -> Condition
     if len(sets) == 1:
         return replace(condition, path=f"{next(iter(sets))}.{path}")
     first = path.partition(".")[0]
-    having = [name for name in sets if first in {*sets[name], *_aspects(sets[name])}]
+    having = [
+        name for name in sets if first in {*sets[name], *sets[name].get("aspects", {})}
+    ]
     if having:
         ways = " or ".join(f"{name}.{path}" for name in having)
         raise ValueError(f"{path}: of which set? Write {ways}")
     return condition
 
 
-def _aspects(of_set: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The aspects of a set; none of pairs."""
-    aspects: Mapping[str, Any] = of_set.get("aspects", {})
-    return aspects
-
-
 def _interval(condition: Condition, cell: Mapping[str, Any]) -> tuple[float, float]:
     """Both ends of the interval that the condition is about."""
     last = condition.path.rpartition(".")[2]
-    _, mark, kind = last.partition("_")
-    if last not in _ENDS:
-        mark = ""
-        kind = ""
-    ends = []
-    for end in ("low", "high"):
-        value = cell.get(f"{end}{mark}{kind}")
-        ends.append(math.nan if value is None else float(value))
-    return ends[0], ends[1]
+    question = last.removeprefix("low").removeprefix("high") if last in _ENDS else ""
+    ends = [cell.get(f"{end}{question}") for end in ("low", "high")]
+    low, high = (math.nan if end is None else float(end) for end in ends)
+    return low, high
 
 
 def _outcome(
@@ -158,40 +148,25 @@ def _what_would_tell(
             "likelier to prove the opposite"
         )
     times = verdict.times_as_many(value, end, bar)
-    return _more(answer, numbers, times)
-
-
-def _more(answer: Told, numbers: Mapping[str, Any], times: float) -> str:
-    """Where so many times as many units are what would tell, in words."""
-    condition = answer.condition
-    set_name = next(
-        name for name in numbers["sets"] if condition.path.startswith(f"{name}.")
-    )
-    of_set = numbers["sets"][set_name]
-    units = _units(condition, of_set, set_name)
+    path = condition.path
+    name = next(name for name in numbers["sets"] if path.startswith(f"{name}."))
+    of_set = numbers["sets"][name]
     needed = []
     present = []
-    for unit in units:
-        number = of_set[unit]
-        needed.append(f"{math.ceil(number * times):,} {unit}")
-        present.append(f"{number:,} {unit}")
+    for unit in _units(path.removeprefix(f"{name}."), of_set):
+        needed.append(f"{math.ceil(of_set[unit] * times):,} {unit}")
+        present.append(f"{of_set[unit]:,} {unit}")
     return (
         f"about {' and '.join(needed)} would tell, instead of "
         f"{' and '.join(present)}, if the value stays"
     )
 
 
-def _units(
-    condition: Condition, of_set: Mapping[str, Any], set_name: str
-) -> tuple[str, ...]:
-    """What must be more for the interval to be narrower: keys of the set's numbers."""
+def _units(path: str, of_set: Mapping[str, Any]) -> tuple[str, ...]:
+    """What must be more for the interval at a path to be narrower: keys of the set."""
     if of_set["kind"] == "pairs":
         return ("pairs",)
-    aspects = _aspects(of_set)
-    below = condition.path.removeprefix(f"{set_name}.")
-    aspect = next((name for name in aspects if below.startswith(f"{name}.")), "")
-    if aspect and at(aspects[aspect], "input") is None:
-        return ("outputs",)
-    if condition.path.endswith("_these"):
-        return ("inputs",)
-    return ("systems", "inputs")
+    for aspect, measured in of_set["aspects"].items():
+        if path.startswith(f"{aspect}.") and "input" not in measured:
+            return ("outputs",)
+    return ("inputs",) if path.endswith("_these") else ("systems", "inputs")
