@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -48,14 +49,9 @@ def _bars() -> dict[str, conditions.Condition]:
             continue
         key = (bar.path, bar.op)
         known = bars.get(key)
-        if known is None or _is_nearer(bar, known[1]):
+        if known is None or abs(bar.number) < abs(known[1].number):
             bars[key] = (rule["rule"], bar)
     return dict(bars.values())
-
-
-def _is_nearer(bar: conditions.Condition, other: conditions.Condition) -> bool:
-    """Whether a bar on a number is reached before another one."""
-    return abs(bar.number) < abs(other.number)
 
 
 def outcome(size: Numbers, bar: conditions.Condition) -> str:
@@ -64,12 +60,17 @@ def outcome(size: Numbers, bar: conditions.Condition) -> str:
     """
     if size.get("low") is None:
         return f"not measured: {size.get('reason') or 'no interval'}"
-    sign = 1 if bar.op.startswith(">") else -1
-    beyond, within = (size["low"], size["high"])[::sign]
-    if sign * beyond > sign * bar.number:
+    if bar.op.startswith(">"):
+        is_beyond = operator.gt
+        more_or_less = "above"
+        near, far = size["low"], size["high"]
+    else:
+        is_beyond = operator.lt
+        more_or_less = "below"
+        near, far = size["high"], size["low"]
+    if is_beyond(near, bar.number):
         return "found"
-    if sign * within <= sign * bar.number:
+    if not is_beyond(far, bar.number):
         return "not there"
-    from_size = bar.number + (size["value"] - beyond)
-    more_or_less = "above" if sign > 0 else "below"
+    from_size = bar.number + (size["value"] - near)
     return f"? (told where {more_or_less} {number(from_size)})"
