@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from judgecard.judged import KEYS
@@ -21,21 +20,6 @@ _NEEDED = ("model", "prompt", "rubric", "data")
 _DIGITS = 16  # of a hash
 _TEXTS = ("output", "output_1", "output_2", "source", "reference", "instruction")
 Fingerprint = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A field that two fingerprints do not have in common.
-
-    before, after: as each has it; of data, the sets that differ.
-    """
-
-    field: str
-    before: str
-    after: str
-
-    def __str__(self) -> str:
-        return f"{self.field} was {self.before}, is {self.after}"
 
 
 def of_judge(evaluator: Any, engine: Any, facts: Mapping[str, Any]) -> Fingerprint:
@@ -105,36 +89,36 @@ def known(numbers: Mapping[str, Any]) -> Fingerprint:
 
 def differences(
     bar: Mapping[str, Any], card: Mapping[str, Any]
-) -> tuple[list[Difference], list[str]]:
-    """What the judges of two cards do not have in common.
+) -> tuple[dict[str, str], list[str]]:
+    """What the judges of two cards, by their numbers, do not have in common.
 
-    Returns: the fields that differ, and those that either card does not know.
+    Returns: the fields that differ, with what each was and is in words; and those that
+    either card does not know.
     """
     first = known(bar)
     second = known(card)
-    differing = []
+    differing = {}
     unknown = []
     for name in FIELDS:
         if name not in first or name not in second:
             unknown.append(name)
-        elif name == "data":
-            differing += _of_sets(first[name], second[name])
         elif first[name] != second[name]:
-            differing.append(Difference(name, str(first[name]), str(second[name])))
+            before = str(first[name])
+            after = str(second[name])
+            if name == "data":
+                before = _of_sets(first[name], second[name])
+                after = _of_sets(second[name], first[name])
+            differing[name] = f"{name} was {before}, is {after}"
     return differing, unknown
 
 
-def _of_sets(first: Mapping[str, str], second: Mapping[str, str]) -> list[Difference]:
-    """The sets of two cards that differ, as one difference; none where none does."""
-    names = dict.fromkeys([*first, *second])
-    differing = [name for name in names if first.get(name) != second.get(name)]
-    if not differing:
-        return []
-    sides = []
-    for hashes in (first, second):
-        words = [f"{name} {hashes.get(name, 'not there')}" for name in differing]
-        sides.append(", ".join(words))
-    return [Difference("data", *sides)]
+def _of_sets(hashes: Mapping[str, str], others: Mapping[str, str]) -> str:
+    """The sets that differ from those of another card, with their hashes."""
+    words = []
+    for name in sorted({*hashes, *others}):
+        if hashes.get(name) != others.get(name):
+            words.append(f"{name} {hashes.get(name, 'not there')}")
+    return ", ".join(words)
 
 
 def check_same(
@@ -152,12 +136,10 @@ def check_same(
                 f"--allow {name}{meant(name, FIELDS)} the fields are {', '.join(FIELDS)}"
             )
     differing, unknown = differences(bar, card)
-    refused = [
-        difference for difference in differing if difference.field not in allowed
-    ]
+    refused = [name for name in differing if name not in allowed]
     untold = [name for name in _NEEDED if name in unknown and name not in allowed]
     if refused or untold:
-        reasons = [str(difference) for difference in refused]
+        reasons = [differing[name] for name in refused]
         reasons += [f"{name} is not known of both cards" for name in untold]
         sides = [numbers.get("judge", {}).get("engine") for numbers in (bar, card)]
         if untold and "recorded" in sides:
@@ -165,13 +147,12 @@ def check_same(
                 "a recorded judge was asked by somebody else, and its card keeps no "
                 "fingerprint but the model's name"
             )
-        fields = [difference.field for difference in refused] + untold
-        flags = " ".join(f"--allow {name}" for name in dict.fromkeys(fields))
+        flags = " ".join(f"--allow {name}" for name in (*refused, *untold))
         raise InputError(
             "this is not the judge or the data that set the bar: "
             f"{'; '.join(reasons)}. Where that is meant: {flags}"
         )
-    notes = [f"allowed to differ: {difference}" for difference in differing]
+    notes = [f"allowed to differ: {words}" for words in differing.values()]
     if unknown:
         notes.append(f"not known of both cards, and not compared: {', '.join(unknown)}")
     return notes

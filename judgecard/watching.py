@@ -164,15 +164,13 @@ class Watch:
             {"fingerprint": dict(self.fields)},
             {"fingerprint": dict(fields)},
         )
-        notes = []
-        for difference in differing:
-            if difference.field not in ("revision", "engine"):
+        for name, words in differing.items():
+            if name not in ("revision", "engine"):
                 raise InputError(
-                    f"another judge or other rows than are watched: {difference}; "
+                    f"another judge or other rows than are watched: {words}; "
                     "begin another watch in a new folder"
                 )
-            notes.append(str(difference))
-        return notes
+        return list(differing.values())
 
     def add(self, frame: pd.DataFrame) -> None:
         """Take in a look.

@@ -51,7 +51,7 @@ def test_a_judge_asked_again_is_the_same(
 ) -> None:
     again = asked(drawn, sd=1.0)
     differing, unknown = fingerprint.differences(before.numbers, again.numbers)
-    assert differing == []
+    assert differing == {}
     assert set(unknown).isdisjoint({"model", "prompt", "rubric", "settings", "data"})
 
 
