@@ -299,8 +299,8 @@ def _groups(
             places.iloc[members],
             flat,
             frame[rows.RATING].to_numpy(dtype=float)[members],
-            {name: pd.Series(values[name][members]) for name in values},
-            {name: pd.Series(baselines[name][members]) for name in baselines},
+            _members(values, members),
+            _members(baselines, members),
             ratings,
             None if families is None else families[members],
             None if topics is None else topics[members],
@@ -320,6 +320,16 @@ def _raters(data: Rows, settings: Settings) -> dict[str, list[np.ndarray]]:
     for kind, names in kinds.items():
         by_kind[kind] = [frame[name].to_numpy(dtype=float) for name in names]
     return by_kind
+
+
+def _members(
+    values: Mapping[str, np.ndarray], members: np.ndarray
+) -> dict[str, pd.Series]:
+    """The values of a group's rows, column by column; messages have their names."""
+    series = {}
+    for name, column in values.items():
+        series[name] = pd.Series(column[members], name=name)
+    return series
 
 
 def _check_flat(settings: Settings) -> None:
