@@ -1,9 +1,5 @@
-"""Where folders are, in a checkout or without one; how files are written.
-
-`root` is the checkout; `data`, `results`, `figures`, `notebooks` and `state` are its
-folders, some of which an environment variable can move. A file is written whole or not
-at all (`replacing`, `write_text`), and an `OSError` of it names the file and the way
-out. `plain` makes any value one that JSON has.
+"""Where folders are, in a checkout or without one; how files are written: whole or not
+at all, with an `OSError` that names the file and the way out.
 """
 
 from __future__ import annotations
@@ -45,9 +41,8 @@ _WAYS_OUT = {
 
 
 def root() -> Path:
-    """The checkout: `NLGEVAL_ROOT` if set, else the folder that holds the package.
-
-    Without a checkout it is the working folder.
+    """The checkout: `NLGEVAL_ROOT`, else the folder that holds the package; without one
+    the working folder.
     """
     override = os.environ.get("NLGEVAL_ROOT")
     if override:
@@ -65,10 +60,7 @@ def _around_the_package() -> Path | None:
 
 
 def committed(path: Path) -> Path:
-    """A file that only the repository has.
-
-    Raises: FileNotFoundError saying so, where it is not there.
-    """
+    """A file that only the repository has; FileNotFoundError where it is not there."""
     if not path.is_file():
         raise FileNotFoundError(
             f"{path} is missing; this needs the repository: run it in a clone, "
@@ -83,9 +75,8 @@ def data() -> Path:
 
 
 def place(name: str) -> Path:
-    """A file of the checkout's data, else the copy that a wheel installed.
-
-    name: its path below `data()`; an installed copy has the last part of it.
+    """A file of the checkout's data by its path below `data()`, else the copy of its
+    name that a wheel installed.
     """
     path = data() / name
     if path.is_file():
@@ -95,7 +86,7 @@ def place(name: str) -> Path:
 
 @functools.cache
 def _installed(name: str) -> Path | None:
-    """Where a wheel installed its copy; None where there is none."""
+    """Where a wheel installed its copy of a file."""
     from importlib import metadata
 
     try:
@@ -114,11 +105,8 @@ def raw() -> Path:
 
 
 def mirror() -> Path | None:
-    """The folder with copies of the public files: NLGEVAL_DATA_MIRROR, or None where
-    that is set and empty.
-
-    Where it is not set: the folder `shared/data` beside the checkout, if there is one,
-    else None.
+    """The folder with copies of the public files: NLGEVAL_DATA_MIRROR, or where that is
+    not set `shared/data` beside the checkout; None for none.
     """
     value = os.environ.get(MIRROR)
     if value is not None:
@@ -144,24 +132,16 @@ def figures() -> Path:
 
 
 def state(*parts: str) -> Path:
-    """`.nlgeval/`, or the folder named by `NLGEVAL_HOME`; or a place below it.
-    Git-ignored.
-
-    parts: folders and a name below it.
-
-    It holds caches, completions and the runner's state.
+    """A place below `.nlgeval/`, or the folder named by `NLGEVAL_HOME`, which has
+    caches, completions and the runner's state; git-ignored.
     """
     folder = Path(os.environ.get("NLGEVAL_HOME") or root() / ".nlgeval")
     return folder.joinpath(*parts)
 
 
 def located(name: str) -> Path:
-    """The place of a file by the name that records give it.
-
-    name: `results/...`, `figures/...`, or committed `data/...`, wherever these folders
-    are.
-
-    Raises: KeyError for another name.
+    """The place of a file by the name that records give it: `results/...`,
+    `figures/...` or `data/...`, wherever these folders are; KeyError for another.
     """
     top, _, inner = name.partition("/")
     folders = {"results": results(), "figures": figures(), "data": data()}
@@ -169,18 +149,14 @@ def located(name: str) -> Path:
 
 
 def way_out(error: OSError) -> str:
-    """What went wrong with a file, and for the usual errors what to do about it; a text
-    for a message.
-    """
+    """What went wrong with a file, and for the usual errors what to do about it."""
     problem = error.strerror or str(error)
     advice = _WAYS_OUT.get(error.errno or 0, "")
     return f"{problem}; {advice}" if advice else problem
 
 
 def from_json(text: str | bytes, **options: Any) -> Any:
-    """The value of a JSON text from outside.
-
-    options: those of `json.loads`.
+    """The value of a JSON text from outside; options as of `json.loads`.
 
     Raises: ValueError where it is no JSON, or nested too deep to be read.
     """
@@ -193,11 +169,8 @@ def from_json(text: str | bytes, **options: Any) -> Any:
 def zip_member(
     name: str, date: tuple[int, int, int, int, int, int] = (1980, 1, 1, 0, 0, 0)
 ) -> zipfile.ZipInfo:
-    """A compressed member of a zip file with one date and one set of rights: the same
-    content is the same bytes, whoever writes it.
-
-    name: its path in the file.
-    date: year, month, day, hour, minute, second; zip files know none before 1980.
+    """A compressed member of a zip file with one date (none before 1980) and one set of
+    rights: the same content is the same bytes, whoever writes it.
     """
     member = zipfile.ZipInfo(name, date)
     member.compress_type = zipfile.ZIP_DEFLATED
@@ -274,10 +247,7 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def whole(text: str) -> str:
-    """A text as a file can hold it.
-
-    Half characters (lone surrogates), which JSON can escape, are spelt out.
-    """
+    """A text as a file can hold it: half characters (lone surrogates) spelt out."""
     if text.isascii():
         return text
     return text.encode("utf-8", "backslashreplace").decode()
@@ -302,9 +272,8 @@ def check(path: Path | str) -> None:
 
 
 def write_text(path: Path | str, text: str) -> None:
-    """Write a text to a file as UTF-8, whole or not at all.
-
-    Half characters (lone surrogates) are spelt out, as JSON does.
+    """Write a text to a file as UTF-8, whole or not at all; half characters are spelt
+    out.
 
     Raises: OSError naming `path`.
     """
@@ -314,8 +283,6 @@ def write_text(path: Path | str, text: str) -> None:
 
 def write_all(contents: Mapping[Path, bytes]) -> list[Path]:
     """Write several files, each whole or not at all; none where one place is no good.
-
-    contents: path -> what the file gets.
 
     Returns: the paths, in their order.
 
@@ -374,11 +341,7 @@ def json_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def markdown_table(heads: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:
-    """A table in Markdown, a row a line.
-
-    heads: of the columns.
-    rows: the cells of each. Whoever makes a cell from data escapes it.
-    """
+    """A table in Markdown, a row a line; whoever makes a cell from data escapes it."""
     head = list(heads)
     lines = []
     for cells in (head, ["---"] * len(head), *rows):

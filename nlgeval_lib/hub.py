@@ -10,10 +10,8 @@ SECONDS = 10  # that an answer is waited for
 
 
 def reach() -> None:
-    """Pass where anybody answers at the hub's address, whatever the answer.
-
-    Raises: OSError, at once or within ten seconds; the hub's own retries take half a
-    minute to find that there is no network.
+    """Pass where anybody answers at the hub's address, whatever the answer; OSError, at
+    once or within ten seconds.
     """
     from huggingface_hub.constants import ENDPOINT, HF_HUB_OFFLINE
 

@@ -52,11 +52,9 @@ def plain(name: str) -> str:
 def near(
     name: object, known: Iterable[str], n: int = 3, cutoff: float = 0.5
 ) -> list[str]:
-    """The known names most like `name`, the nearest first.
+    """The known names most like `name`, the nearest first, in any case of letters.
 
-    known: the names to choose from; large and small letters are alike.
-    n: at most so many.
-    cutoff: how alike, from 0 to 1 (the same).
+    n: at most so many. cutoff: how alike, from 0 to 1 (the same).
 
     Example:
     >>> near("Rogue", ["bleu", "rouge", "meteor"])
@@ -75,10 +73,8 @@ def meant(
     n: int = 1,
     cutoff: float = 0.5,
 ) -> str:
-    """The nearest names as a part of a message, `; did you mean 'x'?`.
-
-    known, n, cutoff: as for `near`.
-    otherwise: the text where none is near.
+    """The nearest names as a part of a message, `; did you mean 'x'?`; `otherwise` where
+    none is near. The others: as for `near`.
     """
     nearest = near(name, known, n, cutoff)
     if not nearest:
@@ -105,12 +101,8 @@ def pair(text: str, form: str = "NAME=VALUE") -> tuple[str, str]:
 
 
 def extra(module: str) -> str:
-    """How to get a module or package that is not installed: a command for a message.
-
-    module: its name, also with a dot.
-
-    Where an extra of this package asks for it, it is by that extra. A checkout that is
-    not installed has no list of extras.
+    """How to get a module or package that is not installed, by an extra of this package
+    where one asks for it: a command for a message.
     """
     from importlib import metadata
 
@@ -149,8 +141,5 @@ def p_value(p: float) -> str:
 
 
 def counted_noun(number: int, noun: str, plural: str = "") -> str:
-    """How many of what: `1 printed number`, `2 printed numbers`.
-
-    plural: where it is not the noun with an s.
-    """
+    """How many of what: `1 printed number`, `2 printed numbers`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -14,12 +14,8 @@ def loaded_on_use(
 ) -> Callable[[str], Any]:
     """The `__getattr__` of a package.
 
-    package: its full name.
     modules: a module of the package -> its names that the package has as its own. The
     modules themselves can be reached as well.
-
-    Returns: a function that gives the attribute of a name, or raises AttributeError
-    with the names there are.
     """
     homes: dict[str, str] = {}
     for module, names in modules.items():

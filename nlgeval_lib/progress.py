@@ -19,23 +19,14 @@ def in_notebook() -> bool:
 
 
 def wanted() -> bool:
-    """Whether somebody looks: at a terminal, or at a notebook that no runner
-    executes.
-    """
+    """Whether somebody looks: at a terminal, or a notebook that no runner executes."""
     if in_notebook():
         return not os.environ.get("NLGEVAL_RECORD")
     return sys.stderr.isatty()
 
 
 def bar(*arguments: Any, **options: Any) -> Any:
-    """A bar of tqdm, which is gone when its loop ends.
-
-    arguments, options: as tqdm takes them.
-
-    Example:
-    >>> [number * 2 for number in bar([1, 2], desc="doubled")]
-    [2, 4]
-    """
+    """A bar of tqdm, with its arguments, which is gone when its loop ends."""
     if in_notebook():
         from tqdm.auto import tqdm
     else:
@@ -49,10 +40,8 @@ def bar(*arguments: Any, **options: Any) -> Any:
 
 
 def in_cell(name: str) -> Callable[[Any, Any], None]:
-    """What shows how many completions of a stage came, in a notebook alone.
-
-    name: of the bar.
-    Returns: a function of a state with `total` and `left`, and of a batch.
+    """What shows how many completions of a stage came, in a notebook alone: a function
+    of a state with `total` and `left`, and of a batch.
     """
     if not in_notebook() or not wanted():
         return lambda state, batch: None

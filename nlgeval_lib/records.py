@@ -120,9 +120,5 @@ class Judgment:
 
     @classmethod
     def missing(cls, status: Status, reason: str, **details: Any) -> Judgment:
-        """A judgment without a number, and why.
-
-        status: any but ok.
-        details: what was read all the same, by name.
-        """
+        """A judgment without a number, why, and what was read all the same."""
         return cls(math.nan, status, reason, MappingProxyType(details))

@@ -1,8 +1,4 @@
-"""Forms of structured completions as masks of tokens, for the engine transformers.
-
-vLLM and its server hold completions to a form by themselves; for transformers it is
-done here, by xgrammar.
-"""
+"""Forms of structured completions as masks of tokens, for the engine transformers."""
 
 from __future__ import annotations
 
@@ -13,12 +9,11 @@ from nlgeval_lib.engines.base import Sampling, UnsupportedSetting
 
 
 class Grammars:
-    """The forms that completions of one model were held to, compiled once.
+    """The forms that completions of one model were held to, compiled once by xgrammar.
 
     vocabulary: how many tokens the model's logits are of; the tokenizer may have fewer.
 
-    Raises: UnsupportedSetting, in each method, where xgrammar is not installed or does
-    not take the form.
+    Raises: UnsupportedSetting where that is not installed or does not take the form.
     """
 
     def __init__(self, tokenizer: Any, vocabulary: int) -> None:

@@ -1,8 +1,4 @@
-"""Drawing tokens in a batch so that each row's draw depends on its own seed alone.
-
-The loop of transformers takes the largest score of each row. A `Sampler` changes the
-scores so that the largest is a draw; `StopTexts` says which rows are finished.
-"""
+"""Drawing tokens in a batch so that each row's draw depends on its own seed alone."""
 
 from __future__ import annotations
 
@@ -28,10 +24,9 @@ _BELOW_ONE = 1 - 2**-24
 
 
 class Sampler(LogitsProcessor):
-    """Draws the next token: its scores are changed so that the largest is the draw.
+    """Changes scores so that the largest, which transformers takes, is a draw.
 
-    Repetition penalty, temperature, top-k and top-p come first, then Gumbel noise: the
-    largest value is then a draw from the softmax.
+    Repetition penalty, temperature, top-k and top-p come first, then Gumbel noise.
 
     sampling: the settings of all rows.
     seeds: a seed a row; None draws without one.
@@ -67,9 +62,8 @@ class Sampler(LogitsProcessor):
         self.steps: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """The scores whose largest is the next token, (rows x vocabulary).
-
-        input_ids: all tokens so far, (rows x tokens). scores: the model's logits.
+        """The scores whose largest is the next token, (rows x vocabulary); input_ids:
+        all tokens so far, (rows x tokens).
         """
         logits = scores.float()
         allowed = logits
@@ -156,14 +150,11 @@ def _step_key(seed: int, step: int) -> tuple[int, int]:
 def uniform(
     keys: Sequence[tuple[int, int]], count: int, device: torch.device | str
 ) -> torch.Tensor:
-    """Numbers that look uniformly drawn, made from the keys alone, all at once.
-
-    A number depends on its row's key and its place in the row, whatever other rows
-    there are. Whole numbers give it, so that each kind of device gives the same.
+    """Numbers that look uniformly drawn, each made from its row's key and its place
+    alone, by whole numbers, so that each kind of device gives the same.
 
     keys: of each row two numbers of 32 bits with a sign.
     count: numbers a row, below 2**31.
-    device: where they are made.
 
     Returns: (rows x count) above 0 and below 1, in steps of 2**-32 near 0.
 

@@ -159,12 +159,9 @@ def _json_at(url: str, key: str) -> dict[str, Any]:
 
 def revision(base: str, facts: dict[str, str], extra: dict[str, Any]) -> str:
     """The revision of a served model: its base, this server and the settings, with "+"
-    between them.
+    between them. The engine's version is no part of it, as a server's update would
+    orphan what is stored.
 
-    The engine's version is no part of it, as a server's update would orphan what is
-    stored.
-
-    base: the revision that the caller names; "" for none.
     facts: as `about` gives them; none of OpenAI's own server.
     extra: further settings of each call.
     """
@@ -185,10 +182,6 @@ def revision(base: str, facts: dict[str, str], extra: dict[str, Any]) -> str:
 def is_marked(revision: str) -> bool:
     """Whether a revision is of another server than the model's own, or of other
     settings than its plain ones.
-
-    Example:
-        >>> is_marked("main"), is_marked("main+at:localhost:8000")
-        (False, True)
     """
     return any(part.startswith(MARKS) for part in revision.split("+"))
 
@@ -209,12 +202,11 @@ def check_address(url: str) -> str:
 
 
 def key(variable: str, url: str, plain_http: bool) -> str:
-    """The key in an environment variable; "" where it has none.
+    """The key in an environment variable, "" where it has none, for an address; it goes
+    over https or to this machine alone, unless `plain_http`.
 
-    It goes over https or to this machine alone, unless `plain_http`.
-
-    Raises: EngineError where it may not be sent or no header can hold it, or where
-    OpenAI's own server needs one.
+    Raises: EngineError where it may not be sent, no header can hold it, or OpenAI's own
+    server needs one.
     """
     # a file's line break often comes with it
     secret = os.environ.get(variable, "").strip()
@@ -346,14 +338,11 @@ def read(
     revision: str = "",
 ) -> tuple[Completion, str]:
     """The completion in a body of status 200, and the model that it names ("" for
-    none).
+    none); AttemptFailed says what is wrong with it.
 
     logprobs: whether log-probabilities were asked for.
-    asked_model: the name that was asked for; another one in the answer is kept as
-        `served`.
+    asked_model: another one in the answer is kept as `served`.
     model, revision: of the completion, as they are stored.
-
-    Raises: AttemptFailed saying what is wrong with it.
     """
     try:
         answer = loaded(content)
@@ -510,10 +499,8 @@ def refused(
 ) -> AttemptFailed:
     """What does an answer with a status of 300 or more mean?
 
-    answer: has its status and headers. content: its body.
-    key: that was sent; it is taken out of the reason.
-    variable: that of the environment which has the key.
-    seconds: since 1970.
+    content: its body. key: that was sent; it is taken out of the reason.
+    variable: that of the environment which has the key. seconds: since 1970.
     """
     status = answer.status_code
     message, code = _error_message(content)
@@ -630,10 +617,7 @@ def _error_message(content: bytes) -> tuple[str, Any]:
 def fault(error: Exception, timeout: float, key: str) -> AttemptFailed:
     """What does an attempt that ended with `error` mean?
 
-    timeout: seconds that the attempt had, for the message.
-    key: taken out of the reason, if the server repeats it.
-
-    Returns: `error` itself where it is an `AttemptFailed`.
+    timeout: seconds that the attempt had. key: taken out of the reason.
     """
     import httpx2
 

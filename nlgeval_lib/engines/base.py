@@ -47,12 +47,8 @@ class UnsupportedSetting(Told, ValueError):
 def canonical(value: Any) -> str:
     """JSON with sorted keys, no blanks, only ASCII: equal everywhere.
 
-    Raises: TypeError for what JSON cannot hold; ValueError for NaN and infinite
-    numbers.
-
-    Example:
-        >>> canonical({"b": [1, 2.5], "a": None})
-        '{"a":null,"b":[1,2.5]}'
+    Raises: TypeError for what JSON cannot hold; ValueError for numbers that are not
+    finite.
     """
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
@@ -70,11 +66,8 @@ def _sha256(text: str) -> str:
 
 
 def draw_keys(body: Mapping[str, Any], draws: Sequence[int]) -> list[str]:
-    """The keys of some draws of one request, in their order: each the sha256 of the
-    canonical JSON of the body with `"draw": i`, as 64 hex digits.
-
-    body: as `Request.body` gives it.
-    draws: which ones, counted from 0.
+    """The keys of some draws of one request's body, in their order: each the sha256 of
+    the canonical JSON of the body with `"draw": i` (from 0), as 64 hex digits.
     """
     # "draw" sorts before every other name of the body, so it can be put in front
     body_text = canonical(body)[1:]
@@ -176,9 +169,7 @@ class Sampling:
 
     @property
     def form(self) -> dict[str, Any]:
-        """The form of a structured completion by vLLM's name of it (`choice`, `regex`
-        or `json`): the texts, the pattern or the schema; empty without one.
-        """
+        """The form of a structured completion by vLLM's name of it; empty for none."""
         if self.json_schema is not None:
             return {"json": json.loads(str(self.json_schema))}
         if self.choice is not None:
@@ -192,10 +183,6 @@ class Sampling:
 
         `n` is left out, and so are the settings that greedy decoding ignores and those
         that are not set: a setting that is added one day leaves older keys unchanged.
-
-        Example:
-            >>> Sampling(top_p=0.9).key()["top_p"]  # greedy: it has no effect
-            1.0
         """
         key: dict[str, Any] = {
             "temperature": self.temperature,
@@ -276,14 +263,12 @@ class Request:
         if not messages:
             raise ValueError("messages is empty: at least one message is needed")
         for message in messages:
-            match message:
-                case {"role": role, "content": str()} if role in ROLES:
-                    if len(message) == 2:
-                        continue
-            raise ValueError(
-                f"message {message!r}: a `role` (allowed are {', '.join(ROLES)}) "
-                "and a text `content` are needed, nothing else"
-            )
+            is_text = isinstance(message.get("content"), str)
+            if len(message) != 2 or message.get("role") not in ROLES or not is_text:
+                raise ValueError(
+                    f"message {message!r}: a `role` (allowed are {', '.join(ROLES)}) "
+                    "and a text `content` are needed, nothing else"
+                )
 
     @classmethod
     def chat(cls, user: str, system: str = "", id: str = "") -> Request:
@@ -339,10 +324,8 @@ class Ask:
     def from_draw(
         cls, request: Request, draw: int, key: str, sampling: Sampling, again: int = 0
     ) -> Ask:
-        """One draw, with its seed.
-
-        The seed is made from the key, so no two draws share their noise. What is asked
-        again gets another one each time: by the same an engine would say the same.
+        """One draw, with its seed, which is made from the key: no two draws share their
+        noise. What is asked again gets another one each time.
         """
         seed = None
         if sampling.seed is not None and sampling.temperature > 0:
@@ -386,9 +369,7 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
         """The completions of `asks`, in any order, in batches as they are finished.
 
         Each is answered once; one that cannot be made is a `failed` one. Closing the
-        iterator stops the work.
-
-        Raises: EngineError where this engine can complete nothing more.
+        iterator stops the work. EngineError where nothing more can be completed.
         """
 
     def count_tokens(self, requests: Sequence[Request]) -> list[int] | None:
@@ -418,10 +399,8 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
 
 
 def failed(ask: Ask, reason: str, passing: bool = False) -> Completion:
-    """The error completion of an ask.
-
-    reason: why it could not be made; blanks are joined, at most 1,000 characters.
-    passing: it says nothing about the prompt, which may be asked again.
+    """The error completion of an ask: why it could not be made, and whether that says
+    nothing about the prompt (`passing`).
     """
     error = " ".join(reason.split())[:1000]
     return Completion(ask.key, "", "error", error=error, passing=passing)
@@ -430,10 +409,6 @@ def failed(ask: Ask, reason: str, passing: bool = False) -> Completion:
 def likeliest(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
     """Log-probabilities by their tokens' texts, in order; tokens that share a text
     (parts of one character) have the largest of their values.
-
-    Example:
-        >>> likeliest([("A", -0.5), ("B", -2.0), ("A", -0.1)])
-        {'A': -0.1, 'B': -2.0}
     """
     row: dict[str, float] = {}
     for text, value in pairs:

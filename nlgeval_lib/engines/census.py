@@ -1,7 +1,4 @@
-"""Whether a store has completions of a model: one look, without the store's own code.
-
-A notebook whose judge was never asked needs to know no more.
-"""
+"""Whether a store has completions of a model: one look, without the store's own code."""
 
 from __future__ import annotations
 
@@ -13,12 +10,8 @@ FILE = "completions.sqlite"
 
 
 def has_model(store: Path, model: str) -> bool:
-    """Whether the store in a folder may have completions of a model, of any revision.
-
-    store: the folder of a store.
-    model: as its completions are stored.
-
-    Returns: True as well where its file cannot be read: opening the store says why.
+    """Whether the store in a folder may have completions of a model, of any revision;
+    True as well where its file cannot be read: opening the store says why.
     """
     path = store / FILE
     if not path.is_file():

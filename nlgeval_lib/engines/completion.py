@@ -1,8 +1,7 @@
 """Ask an engine for what a store does not have yet.
 
-`complete` does it and gives `Answers`. It works slice by slice: look up what is stored,
-claim the rest so that no other process asks for the same, generate, store. `Progress`
-says how far it is, a `Failure` what could not be made.
+`complete` works slice by slice: look up what is stored, claim the rest so that no other
+process asks for the same, generate, store.
 """
 
 from __future__ import annotations
@@ -46,9 +45,7 @@ class Progress:
     def after(
         self, batch: Sequence[Completion], seconds: float, by_this_run: bool
     ) -> Progress:
-        """Where the run stands with one more batch, finished and failed completions;
-        those that are not `by_this_run` another process made.
-        """
+        """Where the run stands with one more batch, of this run or another process."""
         if not by_this_run:
             return replace(self, stored=self.stored + len(batch))
         finished = _finished(batch)

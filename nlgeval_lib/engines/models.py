@@ -27,8 +27,8 @@ def identify(
     """The name and revision under which a model's completions are stored; of a hub
     model the revision may be None, not known yet.
 
-    A local folder is called `name` or by the folder's own name, not by its path, and
-    its revision is that of its weights (`weights.revision`).
+    A folder is called by its own name, not by its path; its revision is that of its
+    weights (`weights.revision`).
 
     model: a folder, a name of weights that were fetched, or a hub id.
     revision, name: as the caller names them; None for the model's own.
@@ -67,10 +67,8 @@ def may_be_here(model: str) -> bool:
 
 
 def reach_hub(model: str) -> None:
-    """Pass where a model is here, or could be fetched.
-
-    Raises: OSError where the hub cannot be reached, and for a model whose weights
-        `nlgeval models` knows how to bring.
+    """Pass where a model is here, or could be fetched; OSError where the hub cannot be
+    reached, or `nlgeval models` brings the weights.
     """
     if may_be_here(model):
         return
@@ -93,12 +91,7 @@ def hub_revision(model: str, revision: str | None) -> str:
 
 
 def quantised(options: Mapping[str, Any]) -> str:
-    """What a revision says of coarser weights, by the options of loading; else "".
-
-    Example:
-        >>> quantised({"load_in_4bit": True, "max_model_len": 4096})
-        '+load_in_4bit=True'
-    """
+    """What a revision says of coarser weights, by the options of loading; else ""."""
     names = [name for name in QUANTISING if options.get(name)]
     return "".join(f"+{name}={options[name]}" for name in names)
 
@@ -108,8 +101,7 @@ def token_ids(
 ) -> list[int]:
     """The tokens of a text with the special ones, or of messages by the chat template.
 
-    chat_template: in place of the tokenizer's own; None for that.
-    model: its name, for the message.
+    chat_template: None for the tokenizer's own.
 
     Raises: EngineError for messages where the model has no chat template.
     """

@@ -53,7 +53,7 @@ class OpenAIEngine(Engine):
     Raw prompts go to `/completions`, messages to `/chat/completions`. `about` has what
     the server says of itself, `served` the model names in its answers. The server and
     `extra_body` are a part of `revision`, and so of the keys: two servers never share
-    completions. OpenAI's own server without `extra_body` adds nothing to the revision.
+    completions. OpenAI's own server adds nothing to it.
 
     model: as the server calls it.
     base_url: the server's address up to and with `/v1`; None: the address in
@@ -75,9 +75,8 @@ class OpenAIEngine(Engine):
     plain_http: send the key over http to a host that is not this one.
 
     Raises: ValueError for an option out of range, and for one that has the key in it;
-    EngineError, when a run begins or `revision` is first read, where nobody answers,
-    OpenAI's own server is meant and there is no key, or for a key that no header can
-    hold.
+    EngineError, when a run begins or `revision` is first read, where nobody answers, or
+    for a key that is missing or cannot be sent.
     """
 
     name = "openai"
@@ -161,9 +160,7 @@ class OpenAIEngine(Engine):
 
     @functools.cached_property
     def revision(self) -> str:  # type: ignore[override]
-        """The given revision with marks of the server: `at:HOST+owner:...+root:...`,
-        where it names them; `extra_body` adds `extra:{...}`.
-        """
+        """The given revision, then `at:HOST+owner:...+root:...+extra:{...}`."""
         about = self._met() if _server.place(self.base_url) else {}
         return _server.revision(self._base_revision, about, self.extra_body)
 
@@ -255,10 +252,8 @@ class OpenAIEngine(Engine):
         self, asks: Sequence[Ask], sampling: Sampling
     ) -> Iterator[list[Completion]]:
         """Completions as they arrive, by a thread with an event loop of its own; an
-        empty batch now and then while nothing arrives, to show the progress.
-
-        Raises: EngineError where nobody answers, or the key may not be sent;
-        KeyboardInterrupt after what has arrived is handed over.
+        empty batch now and then while nothing arrives, to show the progress. A
+        KeyboardInterrupt is raised after what has arrived is handed over.
         """
         self._met()
         run = self._run = _Run(self, asks, sampling, self._key())
@@ -269,7 +264,6 @@ class OpenAIEngine(Engine):
                 last = time.monotonic()
                 while futures.wait([over], _HAND_OVER).not_done:
                     batch = run.take()
-                    # an empty batch lets the progress be shown
                     if batch or time.monotonic() - last >= _BEAT:
                         yield batch
                         last = time.monotonic()
@@ -295,9 +289,7 @@ class OpenAIEngine(Engine):
         return " ".join(names) or about.get("server", "")
 
     def stop(self) -> None:
-        """End the run that is going on, from any thread or a signal's handler; it hands
-        over what has arrived.
-        """
+        """End the run that is going on, from any thread or a signal's handler."""
         if self._run is not None:
             self._run.stop()
 
@@ -328,7 +320,6 @@ class _Run:
         self.freed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._stopped = False
-        self._asked_without: set[tuple[str, str]] = set()
 
     def stop(self) -> None:
         """End it, from any thread; nothing happens if it has ended."""
@@ -390,11 +381,14 @@ class _Run:
 
     async def _answer(self, ask: Ask) -> Completion:
         """What one request comes to after as many attempts as it takes."""
+        left_out = {""}
         for attempt in itertools.count(1):
             try:
                 return await self._attempt(ask)
             except AttemptFailed as error:
-                if self._can_do_without(ask, error.without):
+                if error.without not in left_out:
+                    left_out.add(error.without)
+                    self._leave_out(error.without)
                     continue
                 if error.wait is None:
                     raise
@@ -409,16 +403,11 @@ class _Run:
             await self.engine._sleep(max(0.25, random.uniform(0, most)))
         raise AssertionError
 
-    def _can_do_without(self, ask: Ask, name: str) -> bool:
-        """Whether a further attempt leaves out what the server did not take."""
-        spared = self.engine._spared
-        if not name or (ask.key, name) in self._asked_without:
-            return False
-        if name not in spared:
+    def _leave_out(self, name: str) -> None:
+        """Ask without what the server does not take, from here on."""
+        if name not in self.engine._spared:
             warnings.warn(f"the server takes no {name}; asked without", stacklevel=2)
-        spared.add(name)
-        self._asked_without.add((ask.key, name))
-        return True
+        self.engine._spared.add(name)
 
     async def _attempt(self, ask: Ask) -> Completion:
         """One attempt, not before the server wants one again."""
@@ -523,9 +512,6 @@ class Pace:
     after a while. After a push-back (429, 5xx, a timeout, a lost connection) steps are
     small.
 
-    most: requests at a time.
-    clock: gives seconds.
-
     Source: AIMD, Chiu and Jain (1989), doi:10.1016/0169-7552(89)90019-6.
     """
 
@@ -567,11 +553,8 @@ class Pace:
             self.open = min(self.most, larger)
 
     def pushed_back(self, sent: float) -> None:
-        """Note that the server did not take a request.
-
-        Requests that were open together count once.
-
-        sent: when the request was sent, by the clock.
+        """Note that the server did not take a request, which was sent at a moment of
+        the clock; those that were open together count once.
         """
         if sent <= self._last_push_back:
             return

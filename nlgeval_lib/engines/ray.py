@@ -1,9 +1,9 @@
 """Replicas of an engine on many GPUs and machines: Ray places them, carries prompts,
 and tells what is lost.
 
-This process alone reads and writes the store. A replica is an actor that holds an
-engine of ours, loaded once for all stages. It answers one stream a run, and is fed
-blocks of neighbouring prompts before it would have to wait for them.
+A replica is an actor that holds an engine of ours, loaded once for all stages. It
+answers one stream a run, and is fed blocks of neighbouring prompts before it would have
+to wait for them.
 """
 
 from __future__ import annotations
@@ -109,7 +109,6 @@ class Replica:
                                 due = time.monotonic() + _HAND_OVER
                     yield finished, ""
                     finished = []
-                    due = time.monotonic() + _HAND_OVER
             except Exception as error:
                 yield finished, f"{type(error).__name__}: {error}"
 
@@ -224,10 +223,8 @@ class RayEngine(Engine):
                 self._read(worker, reference)
 
     def check(self, sampling: Sampling) -> None:
-        """Ask a replica whether it honours the settings.
-
-        Raises: UnsupportedSetting as the replica words it; EngineError where no replica
-        comes up.
+        """Raises: UnsupportedSetting as a replica words it; EngineError where none comes
+        up.
         """
         self.ready()
         worker = next(worker for worker in self._replicas if worker.starting is None)

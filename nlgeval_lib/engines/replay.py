@@ -13,10 +13,8 @@ Script = Callable[[Request, int], str | Completion]
 
 
 class ReplayEngine(Engine):
-    """Completions of one model from a store; what is stored under some settings was
-    made with them.
+    """Completions of one model from a store.
 
-    store: that has them.
     model: as the store names it.
     revision: None where the store holds only one of this model.
     refused: key of a completion -> why the model did not give it when it was asked;
@@ -59,10 +57,7 @@ class ReplayEngine(Engine):
     def generate(
         self, asks: Sequence[Ask], sampling: Sampling
     ) -> Iterator[list[Completion]]:
-        """All stored completions, in one batch, with the failed ones after them.
-
-        Raises: EngineError where one is not stored and `refused` is not given.
-        """
+        """All stored completions, in one batch, with the failed ones after them."""
         stored = self.store.get_many(ask.key for ask in asks)
         absent = [ask for ask in asks if ask.key not in stored]
         if absent and self.refused is None:

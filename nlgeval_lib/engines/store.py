@@ -116,17 +116,14 @@ class StoreError(Told, OSError):
 
 
 class Store(contextlib.AbstractContextManager["Store"]):
-    """The completions in `folder`.
+    """The completions in `folder`, whose file is opened, or made, at the first use.
 
-    Making one costs nothing: the file is opened at the first use. A completion is
-    stored once by its key, with what was asked, and never changed. Threads and
-    processes of one machine may use one store at once; machines have one each, and join
-    them by `merge`. What `put_many` has returned from survives the end of the process,
-    and after `sync` a power cut too. A record that is damaged, or is none that this
-    version writes, is reported, counts as not stored, and is replaced by the next one
-    of its key.
-
-    folder: that has the file, or gets it with the first completion.
+    A completion is stored once by its key, with what was asked, and never changed.
+    Threads and processes of one machine may use one store at once; machines have one
+    each, and join them by `merge`. What `put_many` has returned from survives the end
+    of the process, and after `sync` a power cut too. A record that is damaged, or is
+    none that this version writes, is reported, counts as not stored, and is replaced by
+    the next one of its key.
 
     Raises, in every method: StoreError where the file cannot be read or written.
     """
@@ -150,9 +147,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
         return self.get_many((key,)).get(key)
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Completion]:
-        """The completions of those keys that are stored, in the order of the keys.
-
-        keys: 64 hex digits each. Records that cannot be used are warned of.
+        """The completions of those keys that are stored, in the order of the keys;
+        records that cannot be used are warned of.
         """
         distinct = list(dict.fromkeys(keys))
         completions: dict[str, Completion] = {}
@@ -175,10 +171,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
         return sum(self.census().values())
 
     def keys(self, model: str = "", revision: str = "") -> Iterator[str]:
-        """The keys of all completions, or of one model's, in the order in which they
-        came.
-
-        model, revision: of which; "" for all.
+        """The keys of completions in the order in which they came; model, revision: of
+        which, "" for all.
         """
         columns = "key, model, revision"
         for key, its_model, its_revision in self._all(columns, "model IS NOT NULL"):
@@ -196,9 +190,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
         return counts
 
     def makers(self, model: str, revision: str = "") -> dict[str, tuple[str, str]]:
-        """Which engines first answered a model's requests, and on which days.
-
-        Returns: engine with its version -> the first and the last day, as YYYY-MM-DD.
+        """Which engines first answered a model's requests: engine with its version ->
+        the first and the last day, as YYYY-MM-DD.
         """
         days = {}
         for maker, first, last in self._rows(_MAKERS, (model, revision)):
@@ -208,10 +201,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
     # -- writing
 
     def put(self, completion: Completion) -> bool:
-        """Store one finished completion; False if its key is stored already.
-
-        Raises: ValueError for an error completion or a bad key.
-        """
+        """Store one finished completion; False if its key is stored already."""
         return self.put_many((completion,)) == 1
 
     def put_many(
@@ -220,13 +210,11 @@ class Store(contextlib.AbstractContextManager["Store"]):
         requests: Iterable[Mapping[str, Any]] = (),
         maker: str = "",
     ) -> int:
-        """Store finished completions, and what was asked for them: all or none.
+        """Store finished completions, and what was asked for them: all or none; how
+        many are new. One whose key is stored already is left out.
 
-        completions: one whose key is stored already is left out.
         requests: bodies as `Request.body` gives them.
         maker: which engine made them, and of which version.
-
-        Returns: the number of completions that are new.
 
         Raises: ValueError for an error completion, a bad key, or a field that is none.
         """
@@ -265,9 +253,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
     @contextlib.contextmanager
     def claimant(self) -> Iterator[str]:
-        """A name to claim keys under.
-
-        What it claims is free again when this ends, or the process, however it ends.
+        """A name to claim keys under, which are free again when this ends, or the
+        process, however it ends.
         """
         name = os.urandom(8).hex()
         # within a transaction nobody looks for claimants that have ended
@@ -281,10 +268,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
                 Path(claims.name).unlink(missing_ok=True)
 
     def claim(self, name: str, keys: Iterable[str]) -> set[str]:
-        """Those of `keys` that are for this claimant to ask: not stored, nobody else's.
-
-        name: of a `claimant`.
-        """
+        """Those of `keys` that are for a claimant to ask: not stored, nobody else's."""
         pairs = [(bytes.fromhex(key), name) for key in keys]
         query = "SELECT key FROM claims WHERE owner = ?"
         with self._writing() as database:
@@ -343,10 +327,9 @@ class Store(contextlib.AbstractContextManager["Store"]):
         return {key.hex(): times for key, times in rows}
 
     def export(self, path: Path | str, keys: Iterable[str] | None = None) -> int:
-        """Write every whole record to a file that `merge` can read, a line each; how
-        many there are.
+        """Write every whole record to a file that `merge` can read, a line each, for
+        its owner only; how many there are.
 
-        path: is replaced where it is there; for its owner only.
         keys: of the records, which are then sorted by them; None for all records.
         """
         records = self._all("crc, record", _WHOLE)
@@ -365,9 +348,6 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
         Lines that are damaged, or no records of this version, are counted in a warning
         and left out. A last line that was never finished is left out too.
-
-        Raises: StoreError for a folder without a store; OSError for a file that cannot
-        be read.
         """
         if Path(source).is_dir():
             if not os.path.lexists(Path(source, FILE)):

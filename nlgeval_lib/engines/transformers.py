@@ -1,8 +1,5 @@
 """transformers in this process: any causal or seq2seq model, and log-likelihoods of
-texts.
-
-`TransformersEngine.generate` draws by `_sampler`, in batches; its `loglikelihood`
-scores texts that are there already, for metrics that ask how likely a model finds them.
+texts, for metrics that ask how likely a model finds them.
 """
 
 from __future__ import annotations
@@ -146,19 +143,16 @@ class TransformersEngine(Engine):
         )
 
     def check(self, sampling: Sampling) -> None:
-        """Raises: UnsupportedSetting for a form that xgrammar does not take, or where
-        it is not installed.
-        """
+        """Raises: UnsupportedSetting for a form that xgrammar does not take."""
         if sampling.form:
             self._grammars.compiled(sampling)
 
     def generate(
         self, asks: Sequence[Ask], sampling: Sampling
     ) -> Iterator[list[Completion]]:
-        """Completions batch by batch, the longest prompts first.
-
-        So a batch that does not fit the memory is the first one. A prompt that does not
-        fit the model, or alone not the memory, is a failed completion.
+        """Completions batch by batch, the longest prompts first, so that a batch that
+        does not fit the memory is the first one. A prompt that does not fit the model,
+        or alone not the memory, is a failed completion.
         """
         prompts, refused = self._fitting(asks)
         if refused:

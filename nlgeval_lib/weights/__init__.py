@@ -1,7 +1,5 @@
 """Models by name, and the weights of some open ones: `data/models.toml`.
 
-`folder` says where a model's weights lie that were fetched by name, `entries` what the
-table has of each, `revision` what a folder's weights are called in signatures.
 `weights.fetch` brings them.
 """
 
@@ -76,25 +74,19 @@ def table() -> pd.DataFrame:
     """What each model is, a row a model: `id` as index, `billions`, `layers`,
     `kv_width` (NaN for served ones), `access`, `instead`.
 
-    Raises: FileNotFoundError where neither a checkout nor a wheel has the table.
+    Raises, as all that reads it: FileNotFoundError without the table.
     """
     return pd.DataFrame(_models()).set_index("id")
 
 
 def snapshots(model: str) -> tuple[str, ...]:
-    """The snapshots of an API's name that the papers can have asked, if any.
-
-    Raises: as `table`.
-    """
+    """The snapshots of an API's name that the papers can have asked, if any."""
     rows = {row["id"]: row for row in _models()}
     return tuple(rows.get(model, {}).get("snapshots", ()))
 
 
 def entries() -> dict[str, Weights]:
-    """The models whose weights are brought by name, by that name.
-
-    Raises: as `table`.
-    """
+    """The models whose weights are brought by name, by that name."""
     found = {}
     for row in _models():
         if "sha256" not in row:
@@ -107,10 +99,7 @@ def entries() -> dict[str, Weights]:
 
 
 def entry(name: str) -> Weights:
-    """What the table has of one model.
-
-    Raises: UnknownName with the nearest names.
-    """
+    """What the table has of one model; UnknownName with the nearest names."""
     known = entries()
     if name not in known:
         raise registry.unknown(name, known, "model")
@@ -119,9 +108,7 @@ def entry(name: str) -> Weights:
 
 def judge(name: str) -> Weights:
     """The judge of the table that a name means: its whole name, or a beginning that no
-    other judge has.
-
-    Raises: UnknownName with the judges there are; as `table`.
+    other judge has; UnknownName with the judges there are.
     """
     # encoders are published dense, judges as one quantised file
     judges = {each: found for each, found in entries().items() if found.quantised}
@@ -155,8 +142,7 @@ def folder(name: str) -> Path | None:
     """The folder with a model's weights, in the form that transformers loads; None
     where they are not here.
 
-    name: of `entries`; where the owner's own dense weights are kept, also the hub's id
-        of them.
+    name: of `entries`, or the hub's id of the owner's own dense weights.
     """
     try:
         known = entries()
