@@ -96,25 +96,19 @@ def quantised(options: Mapping[str, Any]) -> str:
     return "".join(f"+{name}={options[name]}" for name in names)
 
 
-def token_ids(
-    tokenizer: Any, request: Request, chat_template: str | None, model: str
-) -> list[int]:
-    """The tokens of a text with the special ones, or of messages by the chat template.
-
-    chat_template: None for the tokenizer's own.
-
-    Raises: EngineError for messages where the model has no chat template.
+def token_ids(tokenizer: Any, request: Request, model: str) -> list[int]:
+    """The tokens of a text with the special ones, or of messages by the chat template;
+    EngineError for messages where the model has none.
     """
     if request.messages is None:
         return list(tokenizer(request.prompt).input_ids)
-    if chat_template is None and getattr(tokenizer, "chat_template", None) is None:
+    if getattr(tokenizer, "chat_template", None) is None:
         raise EngineError(
             f"{model} has no chat template: give raw prompts in the model's own "
-            "format, or the option chat_template"
+            "format, or lay a chat_template.jinja into its folder"
         )
     encoding = tokenizer.apply_chat_template(
         [dict(message) for message in request.messages],
-        chat_template=chat_template,
         add_generation_prompt=True,
         tokenize=True,
         return_dict=True,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from nlgeval_lib.engines import _attention, models
 from nlgeval_lib.engines._grammar import Grammars
-from nlgeval_lib.engines.base import Ask, Engine, EngineError, Request, Sampling, failed
+from nlgeval_lib.engines.base import Ask, Engine, EngineError, Sampling, failed
 from nlgeval_lib.engines.reasoning import ReasoningReader
 from nlgeval_lib.records import Completion
 
@@ -44,7 +44,6 @@ class TransformersEngine(Engine):
     revision: of the model; None: that of the hub's main branch, or a hash of the
         folder's files.
     name: its label in the store, in place of the id or the folder's name.
-    chat_template: in place of the tokenizer's own.
     batch_size: prompts that are completed together.
     device: such as "cuda:1" or "cpu"; None: the GPU where there is one.
     dtype: None: on a GPU the model's own precision, on the CPU float32.
@@ -62,7 +61,6 @@ class TransformersEngine(Engine):
         *,
         revision: str | None = None,
         name: str | None = None,
-        chat_template: str | None = None,
         batch_size: int = 16,
         device: str | None = None,
         dtype: str | None = None,
@@ -72,7 +70,6 @@ class TransformersEngine(Engine):
             raise ValueError(f"batch_size={batch_size}: at least 1 is needed")
         self.model, known_revision = models.identify(model, revision, name)
         model = models.placed(model)
-        self.chat_template = chat_template
         self.batch_size = batch_size
         import torch
 
@@ -186,7 +183,7 @@ class TransformersEngine(Engine):
         prompts: list[_Prompt] = []
         refused = []
         for ask in asks:
-            ids = self._ids(ask.request)
+            ids = models.token_ids(self._tokenizer, ask.request, self.model)
             # a causal model writes behind the prompt
             if ids and len(ids) + (not self.seq2seq) <= self.context:
                 prompts.append((ask, ids))
@@ -279,12 +276,6 @@ class TransformersEngine(Engine):
             completion = self._completion(ask, ids, new_tokens, sampling.stop, table)
             completions.append(completion)
         return completions
-
-    def _ids(self, request: Request) -> list[int]:
-        """The tokens of a request."""
-        return models.token_ids(
-            self._tokenizer, request, self.chat_template, self.model
-        )
 
     def _padded(self, rows: list[list[int]], padding: str = "right") -> tuple[Any, Any]:
         """Rows of tokens as one tensor, and the mask of what is no padding."""

@@ -49,7 +49,6 @@ class VLLMEngine(Engine):
     revision: of the model; None: that of the hub's main branch, or a hash of the
         folder's files.
     name: labels its completions in place of the id or the folder's name.
-    chat_template: in place of the tokenizer's own.
     options: any engine argument of vLLM's (`max_model_len`, `quantization`, ...).
 
     Raises: EngineError where vLLM is not installed or cannot load the model.
@@ -64,12 +63,10 @@ class VLLMEngine(Engine):
         *,
         revision: str | None = None,
         name: str | None = None,
-        chat_template: str | None = None,
         **options: Any,
     ) -> None:
         self.model, folder_revision = models.identify(model, revision, name)
         model = models.placed(model)
-        self.chat_template = chat_template
         import torch
 
         # of CUDA or ROCm; to count them leaves the device untouched
@@ -160,9 +157,7 @@ class VLLMEngine(Engine):
             ask = next(waiting, None)
             if ask is None:
                 break
-            ids = models.token_ids(
-                self._tokenizer, ask.request, self.chat_template, self.model
-            )
+            ids = models.token_ids(self._tokenizer, ask.request, self.model)
             prompt: Any = {"type": "token", "prompt_token_ids": ids}
             params = self._params(sampling, ask.seed)
             name = f"nlgeval-{next(self._count)}"

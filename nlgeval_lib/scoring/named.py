@@ -201,7 +201,7 @@ class EngineChoice:
             lengths = []
             for request in requests:
                 if has_template:
-                    ids = models.token_ids(tokenizer, request, None, "the model")
+                    ids = models.token_ids(tokenizer, request, "the model")
                 else:
                     ids = tokenizer(request.text()).input_ids
                 lengths.append(len(ids))

@@ -72,7 +72,7 @@ def test_greedy_is_the_largest_logit_step_by_step(tiny_transformers, greedy):
     import torch
 
     prompt = models.token_ids(
-        tiny_transformers._tokenizer, Request(prompt=PROMPTS[1]), None, "tiny"
+        tiny_transformers._tokenizer, Request(prompt=PROMPTS[1]), "tiny"
     )
     ids = list(prompt)
     with torch.no_grad():
@@ -98,7 +98,7 @@ def test_draws_follow_the_softmax(tiny_transformers, monkeypatch):
     monkeypatch.setattr(tiny_transformers, "batch_size", 500)
     [draws] = engines.complete(tiny_transformers, [PROMPTS[0]], sampling)
     ids = models.token_ids(
-        tiny_transformers._tokenizer, Request(prompt=PROMPTS[0]), None, "tiny"
+        tiny_transformers._tokenizer, Request(prompt=PROMPTS[0]), "tiny"
     )
     with torch.no_grad():
         logits = (
@@ -145,7 +145,9 @@ def test_a_model_without_a_chat_template_says_so(tiny_transformers, monkeypatch)
     monkeypatch.setattr(tiny_transformers._tokenizer, "chat_template", None)
     with pytest.raises(EngineError, match="no chat template"):
         engines.complete(tiny_transformers, CHATS[:1], GREEDY)
-    monkeypatch.setattr(tiny_transformers, "chat_template", tiny_model.TEMPLATE)
+    monkeypatch.setattr(
+        tiny_transformers._tokenizer, "chat_template", tiny_model.TEMPLATE
+    )
     assert engines.complete(tiny_transformers, CHATS[:1], GREEDY).failed == ()
 
 

@@ -14,7 +14,13 @@ import pytest
 import tiny_model
 from cli_tools import jsonl
 
-from nlgeval_lib.engines import Request, Sampling, TransformersEngine, complete
+from nlgeval_lib.engines import (
+    Request,
+    Sampling,
+    TransformersEngine,
+    complete,
+    models,
+)
 from nlgeval_lib.evaluators import Prometheus, TigerScore
 from nlgeval_lib.scoring import EngineChoice, prepared
 from nlgeval_lib.scoring.rows import of_frame
@@ -371,7 +377,8 @@ def test_adapters_are_trained_and_merged(one_thread, base, examples, tmp_path) -
     [stage] = job.planned()
     [request] = stage.requests
     assert not job.evaluator.with_rubric and "rubric" not in job.evaluator.needs
-    sent = job.engine._tokenizer.decode(job.engine._ids(request))
+    tokenizer = job.engine._tokenizer
+    sent = tokenizer.decode(models.token_ids(tokenizer, request, "tiny"))
     assert (
         "<<SYS>>\nYou are a fair evaluator language model.\n<</SYS>>" in sent
         and "[/INST]" in sent
