@@ -167,17 +167,13 @@ def complete(
     """
     if not isinstance(requests, Sequence):
         requests = list(requests)
-    keys: list[str] = []
-    for request in requests:
-        keys += _named(request).keys(engine, sampling)
-    report = progress or in_cell(engine.model)
     if store is not None:
         store.in_haste = lambda: bool(getattr(engine, "pending", False))
-    run = _Completing(engine, requests, sampling, store, keys, report)
-    for start in range(0, len(requests) or 1, run.slice):
-        run.complete_slice(start)
+    report = progress or in_cell(engine.model)
+    run = _Completing(engine, requests, sampling, store, report)
+    run.complete()
     return Answers(
-        keys,
+        run.keys,
         sampling.n,
         run.in_memory,
         store,
@@ -196,32 +192,38 @@ class _Completing:
         requests: Sequence[Request | str],
         sampling: Sampling,
         store: Store | None,
-        keys: Sequence[str],
         report: Report,
     ) -> None:
         self.engine = engine
         self.requests = requests
         self.sampling = sampling
         self.store = store
-        self.keys = keys
         self.report = report
-        # requests that are looked up and asked at a time
-        self.slice = max(1, engine.slice // sampling.n)
+        self.keys: list[str] = []
+        for request in requests:
+            self.keys += _named(request).keys(engine, sampling)
+        # each key's first place among all keys
+        self.places: dict[str, int] = {}
+        for place, key in enumerate(self.keys):
+            self.places.setdefault(key, place)
         # whether all completions stay in memory; else only failed ones do
-        self.keep_all = store is None or len(requests) <= self.slice
+        self.keep_all = store is None or len(self.places) <= engine.slice
         self.in_memory: dict[str, Completion] = {}
-        self.unvisited = set(keys)  # of all slices to come
         self.served: set[str] = set()
-        total = sum(self._in_shard(key) for key in self.unvisited)
-        self.state = Progress(total=total, stored=0)
+        self.state = Progress(total=sum(map(self._in_shard, self.places)), stored=0)
         self.started = time.monotonic()
 
-    def complete_slice(self, start: int) -> None:
-        """Complete the slice of requests that begins at this place."""
-        unasked = self._unasked(start)
+    def complete(self) -> None:
+        """Complete slice by slice."""
+        keys = list(self.places)
+        for start in range(0, len(keys) or 1, self.engine.slice):
+            self._complete_slice(keys[start : start + self.engine.slice])
+
+    def _complete_slice(self, keys: Sequence[str]) -> None:
+        """Complete what has these keys."""
         stored: dict[str, Completion] = {}
         if self.store is not None:
-            stored = self.store.get_many(unasked)
+            stored = self.store.get_many(keys)
         # stored completions of other shards were not counted in the total yet
         of_others = sum(not self._in_shard(key) for key in stored)
         self.state = replace(
@@ -231,36 +233,24 @@ class _Completing:
         )
         self.report(self.state, ())
         self._keep(stored.values())
-        missing = {}
-        for key, place in unasked.items():
+        missing = []
+        for key in keys:
             if key not in stored and self._in_shard(key):
-                missing[key] = place
+                missing.append(key)
         for batch, by_this_run in self._completed(self._asks(missing)):
             self._keep(batch)
             seconds = time.monotonic() - self.started
             self.state = self.state.after(batch, seconds, by_this_run)
             self.report(self.state, batch)
 
-    def _unasked(self, start: int) -> dict[str, int]:
-        """The keys of a slice that no earlier request has, each with its place."""
-        n = self.sampling.n
-        end = min(start + self.slice, len(self.requests))
-        unasked = {}
-        for index in range(start * n, end * n):
-            key = self.keys[index]
-            if key in self.unvisited:
-                self.unvisited.remove(key)
-                unasked[key] = index
-        return unasked
-
-    def _asks(self, missing: Mapping[str, int]) -> list[Ask]:
-        """The draws of keys at their places; another seed for what was thrown away."""
+    def _asks(self, keys: Sequence[str]) -> list[Ask]:
+        """The draws of these keys; another seed for what was thrown away."""
         times: dict[str, int] = {}
-        if missing and self.store is not None:
-            times = self.store.thrown_away(missing)
+        if keys and self.store is not None:
+            times = self.store.thrown_away(keys)
         asks = []
-        for key, index in missing.items():
-            request, draw = self._of(index)
+        for key in keys:
+            request, draw = self._of(self.places[key])
             again = times.get(key, 0)
             asks.append(Ask.from_draw(request, draw, key, self.sampling, again))
         return asks
