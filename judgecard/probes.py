@@ -4,6 +4,7 @@ the score, and what it does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,8 @@ from judgecard.judged import KEYS, Judged
 
 INPUTS = 40  # one output of each of so many inputs is changed
 FEWEST_INPUTS = 3  # that a probe can change
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+_NUMBER = re.compile(r"\d+")
 # As long as the instruction, so that what length alone does can be taken off.
 _FILLER = (
     "\n\nNote to the reader: all of this was worth keeping in mind. There are many "
@@ -63,6 +66,47 @@ def _other_input(rows: pd.DataFrame, rng: Random) -> Texts:
     return [str(output_for[name]) for name in rows["input_id"]]
 
 
+def _reference(rows: pd.DataFrame, rng: Random) -> Texts:
+    """The first reference; not of an output without one."""
+    texts: Texts = []
+    for row in rows.to_dict("records"):
+        references = row.get("references") or (row.get("reference"),)
+        text = None
+        if len(references) and references[0]:
+            text = str(references[0])
+        texts.append(text)
+    return texts
+
+
+def _shuffled(rows: pd.DataFrame, rng: Random) -> Texts:
+    """The sentences in another order."""
+    texts: Texts = []
+    for output in rows["output"]:
+        sentences = _SENTENCE.split(str(output).strip())
+        order = rng.permutation(len(sentences))
+        if (order == np.arange(len(sentences))).all():
+            order = np.roll(order, 1)  # the same order would be no change
+        text = None
+        if len(set(sentences)) > 1:
+            text = " ".join(sentences[position] for position in order)
+        texts.append(text)
+    return texts
+
+
+def _fact(rows: pd.DataFrame, rng: Random) -> Texts:
+    """The first number is another one; not of an output without numbers."""
+    texts: Texts = []
+    for output in map(str, rows["output"]):
+        match = _NUMBER.search(output)
+        text = None
+        if match:
+            # three times as large and 7 more: never the number itself
+            number = int(match[0]) * 3 + 7
+            text = f"{output[: match.start()]}{number}{output[match.end() :]}"
+        texts.append(text)
+    return texts
+
+
 PROBES: Mapping[str, Probe] = {
     "filler": Probe(
         "filler is added at the end",
@@ -78,6 +122,21 @@ PROBES: Mapping[str, Probe] = {
         "the output is that of another input",
         "fall",
         _other_input,
+    ),
+    "reference": Probe(
+        "the reference is given as output",
+        "not fall",
+        _reference,
+    ),
+    "shuffled": Probe(
+        "the sentences are shuffled",
+        "fall",
+        _shuffled,
+    ),
+    "fact": Probe(
+        "a number is changed",
+        "fall where facts count",
+        _fact,
     ),
 }
 

@@ -1,4 +1,8 @@
-"""A card's place among the recorded judges: its numbers as rows of the leaderboard."""
+"""A card's place among the recorded judges: its numbers as rows of the leaderboard.
+
+cards = standing.read_all(["card/"]) rows = standing.rows(cards) table =
+standing.among_recorded(cards)
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,11 @@ import pandas as pd
 
 from judgecard.cards import Card, read
 from judgecard.measure import COEFS
-from nlgeval_lib import files
+from nlgeval_lib import datasets, files
+from nlgeval_lib.scoring.cells import InputError
 
+# what `study.leaderboard` saved; the numbers of all recorded judges
+BOARDS = "results/meta/others_judges__{}.csv"
 Row = dict[str, Any]
 PAIRS = "pairs"  # the level and the aspect of a judge of pairs
 
@@ -160,3 +167,83 @@ def _interval(cell: Mapping[str, Any]) -> Row:
         "reason": cell.get("reason", ""),
         "signature": cell.get("signature", ""),
     }
+
+
+def among_recorded(cards: Mapping[str, Card]) -> pd.DataFrame:
+    """The cards' judges among the recorded ones of the same sets, best first: tau-b
+    over all outputs, or the accuracy of pairs.
+
+    cards: by the name of their file.
+
+    Returns: a row a judge and aspect: `set, aspect, judge, measure, value, low, high,
+    n, origin`; only aspects that a card has.
+
+    Raises: InputError where no set of the cards has recorded judges; DataUnavailable
+    where no leaderboard is saved.
+    """
+    of_cards = rows(cards)
+    if of_cards.empty:
+        raise InputError(f"no number of a judge in {', '.join(cards)}")
+    is_shown = of_cards["coef"].isin(["kendall-b", "accuracy"])
+    is_shown &= of_cards["level"].isin(["dataset", PAIRS])
+    of_cards = of_cards[is_shown]
+    boards = _saved_boards()
+    has_card = boards["set"].isin(of_cards["set"])
+    recorded = boards[has_card]
+    if recorded.empty:
+        sets = ", ".join(sorted(set(of_cards["set"])))
+        recorded_sets = ", ".join(sorted(set(boards["set"])))
+        raise InputError(
+            f"no recorded judge of {sets}; there are judges of {recorded_sets}"
+        )
+    table = pd.concat([recorded, of_cards], ignore_index=True)
+    has_card = table["aspect"].isin(of_cards["aspect"])
+    return _listed(table[has_card])
+
+
+def _listed(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows that have a value, best first in each set and aspect, in the columns
+    that `among_recorded` gives.
+    """
+    table = table.dropna(subset=["value"])
+    columns = {"coef": "measure", "ci_low": "low", "ci_high": "high"}
+    table = table.rename(columns=columns)
+    table = table.sort_values(
+        ["set", "aspect", "value"],
+        ascending=[True, True, False],
+        kind="stable",
+        ignore_index=True,
+    )
+    shown_columns = [
+        "set",
+        "aspect",
+        "judge",
+        "measure",
+        "value",
+        "low",
+        "high",
+        "n",
+        "origin",
+    ]
+    return table[shown_columns]
+
+
+def _saved_boards() -> pd.DataFrame:
+    """The recorded judges' tau-b and accuracies, as the leaderboard saved them.
+
+    Raises: DataUnavailable where nothing is saved.
+    """
+    rated_path = files.located(BOARDS.format("rated"))
+    pairs_path = files.located(BOARDS.format("pairs"))
+    if not rated_path.is_file() or not pairs_path.is_file():
+        raise datasets.DataUnavailable(
+            "no leaderboard is saved here; nlgeval run others_judges makes it"
+        )
+    rated = pd.read_csv(rated_path)
+    is_shown = rated["coef"] == "kendall-b"
+    is_shown &= rated["level"] == "dataset"
+    rated = rated[is_shown]
+    pairs = pd.read_csv(pairs_path)
+    pairs = pairs.rename(columns={"subset": "aspect", "accuracy": "value"})
+    pairs = pairs.assign(coef="accuracy", origin="recorded verdicts")
+    return pd.concat([rated, pairs], ignore_index=True)

@@ -20,6 +20,7 @@ COMMANDS = (
     "judgecard.cli.card",
     "judgecard.cli.watch",
     "judgecard.cli.estimate",
+    "judgecard.cli.panel",
     "nlgeval_lib.cli.parse",
     "reproduction.cli.completions",
     "reproduction.cli.training",

@@ -7,39 +7,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from nlgeval_lib.cli._options import Reading, Several, by_comma, note, option, say
+from judgecard.cli._proposing import Proposing
+from nlgeval_lib.cli._options import Several, by_comma, note, option
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from nlgeval_lib.scoring.rows import Parts, Rows
-
-
-class Proposing(Reading):
-    """How rows are read of which no name says what they hold."""
-
-    def proposed(self, path: str, needs: Sequence[str], **more: Any) -> Parts:
-        """The rows of a file, as `read`; what is needed and not named is taken for what
-        its cells look like, shown, and kept with the plan of columns.
-
-        Raises: InputError.
-        """
-        from judgecard import file_contents
-
-        rows = self.chosen(path, **more)
-        mapping, values = file_contents.words_for(rows, needs)
-        if mapping:
-            say("columns, by what they hold (--map OURS=COLUMN says another):")
-            for text in mapping:
-                ours, _, column = text.partition("=")
-                say(f"  {column} is {ours}")
-            self.map = [*(self.map or ()), *mapping]
-            self.values = [*(self.values or ()), *values]
-        rows = self.read(path, **more)
-        if mapping:
-            for plan in self.plans.values():
-                plan.setdefault("proposed", [*mapping, *values])
-        return rows
 
 
 class Rated(Proposing):

@@ -148,6 +148,7 @@ def card(options: Judging) -> None:
       nlgeval card --config card/card.toml
       nlgeval card --matrix plan.toml --dry-run
       nlgeval card compare before/card.json after/card.json
+      nlgeval card beside card/card.json
       nlgeval card share card/card.json
       nlgeval card badge card/card.json
       nlgeval card watch kept --prompt mine.txt --scale 1-5 -i mine.csv --judge NAME
@@ -417,23 +418,71 @@ def _lacking(options: AskedJudge) -> list[str]:
     return lacking
 
 
-@group.command("compare")
-def compare(
-    first: Annotated[str, typer.Argument(help="The card as it was, or its folder.")],
-    second: Annotated[str, typer.Argument(help="The new one.")],
-) -> None:
+class Comparing(Rated):
+    """The options of `card compare`."""
+
+    first: Annotated[str, typer.Argument(help="The judge as it was: a card, or a log.")]
+    second: Annotated[str, typer.Argument(help="The new one.")]
+    score: Annotated[str, typer.Option(help="Of logs, the column of scores.")] = "value"
+
+
+@command("compare", group)
+def compare(options: Comparing) -> None:
     """Say whether the second judge follows the ratings better than the first.
 
     Paired on the rows that both scored, by the test of `nlgeval meta`, with the
-    interval of the gain.
+    interval of the gain. Each is a card.json, its folder, or a file with scores and
+    ratings.
 
     \b
-    Example:
+    Examples:
       nlgeval card compare before/card.json after/card.json
+      nlgeval card compare before.csv after.csv --score value --map human=rating
     """
     import judgecard as cards
 
-    echo([cards.compared(cards.read(first), cards.read(second))])
+    first, second = (_side(options, path) for path in (options.first, options.second))
+    echo([cards.compared(first, second)])
+
+
+def _side(options: Comparing, path: str) -> Card:
+    """A card, or the rows of a log as one that has them alone."""
+    import judgecard as cards
+    from judgecard import judged
+
+    if Path(path).is_dir() or Path(path).name == "card.json":
+        return cards.read(path)
+    rows = options.read(path, format=options.input_format, named=[options.score])
+    score = rows.ours(options.score)
+    data = options.rated(rows, [score], ["human"])
+    scored = replace(judged.of_rows(data), name="log")
+    frame = scored.frame.rename(columns={score: "value"})
+    numbers = {"sets": {"log": {"kind": "graded"}}}
+    return cards.Card(numbers, (replace(scored, frame=frame),))
+
+
+@group.command("beside")
+def beside(
+    cards: Annotated[
+        list[str],
+        typer.Argument(help="A card.json, or a folder of cards (repeatable)."),
+    ],
+) -> None:
+    """Show where cards stand among the recorded judges of the same sets.
+
+    The recorded judges are those of results/judges.md: tau-b over all outputs, or the
+    accuracy of pairs, best first.
+
+    \b
+    Example:
+      nlgeval card beside card/card.json
+    """
+    from judgecard import standing
+
+    read = standing.read_all(cards)
+    if not read:
+        raise ValueError(f"no card in {', '.join(cards)}; a card.json is needed")
+    echo([standing.among_recorded(read)])
 
 
 @group.command("share")

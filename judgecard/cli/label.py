@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from judgecard.cli._rated import Proposing
+from judgecard.cli._proposing import Proposing
 from nlgeval_lib.cli._options import command, note, option
 
 

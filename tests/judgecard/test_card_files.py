@@ -57,6 +57,7 @@ def test_a_bad_card_is_named_with_its_part(
 @pytest.mark.parametrize(
     "call",
     [
+        ("beside", "card.json"),
         ("gate", "card.json", "llmbar.accuracy.low >= 0"),
         ("compare", "card.json", "card.json"),
     ],
@@ -77,6 +78,17 @@ def test_committed_cards_have_the_shape_and_pages(tmp_path: Path) -> None:
         assert read.table()["path"].is_unique
     read.write(tmp_path)
     assert card.read(tmp_path).numbers == read.numbers
+
+
+@pytest.mark.parametrize("sets", [{}, {"summeval": {"aspects": {}}}])
+def test_a_card_without_numbers_stands_nowhere(tmp_path: Path, sets: Any) -> None:
+    numbers = committed("summeval-gpt-4o")
+    for name, replaced in sets.items():
+        sets[name] = numbers["sets"][name] | replaced
+    numbers["sets"] = sets
+    (tmp_path / "card.json").write_text(json.dumps(numbers))
+    with pytest.raises(InputError, match=r"no number of a judge in .*card\.json"):
+        standing.among_recorded(standing.read_all([tmp_path]))
 
 
 # -- paths that lead to no number

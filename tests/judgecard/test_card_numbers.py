@@ -143,7 +143,7 @@ def test_what_each_probe_changes(frame, made):
     asked = card.judged.rated(frame)
     texts = frame.set_index(["input_id", "system_id"])["output"]
     changed = probes.changed(asked, 0)
-    assert set(changed) == {"filler", "instruction", "other_input"}
+    assert set(changed) == {"filler", "instruction", "other_input", "shuffled", "fact"}
     for name, part_of_set in changed.items():
         rows = part_of_set.frame
         assert rows["input_id"].is_unique
@@ -152,6 +152,12 @@ def test_what_each_probe_changes(frame, made):
             assert row.output != before
             if name == "other_input":
                 assert f"[{row.input_id} " not in row.output
+            if name == "shuffled":
+                assert sorted(row.output.split()) == sorted(before.split())
+            if name == "fact":
+                numbers = [word for word in row.output.split() if word.isdigit()]
+                old = [word for word in before.split() if word.isdigit()]
+                assert len(numbers) == len(old)
 
 
 # -- families and ranks of a recorded judge

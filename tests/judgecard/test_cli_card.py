@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -171,6 +172,7 @@ RATED = ["--prompt", "mine.txt", "--scale", "1-10", "-i", "mine.csv"]
         (["card", *RATED, "--judge", "all-MiniLM-L6-v2"], "unknown judge"),
         (["card", *RATED, "--judge", "mini", "-m", "x"], "--model; leave one out"),
         (["card", *RATED], "--judge"),
+        (["card", "beside", "empty"], "no card in empty"),
         (["card", "gate", "mine.csv", "a > 1"], "is no card"),
         (
             ["card", "gate", "none.json", "a > 1"],
@@ -200,6 +202,13 @@ def test_a_pair_of_cards_without_scores_is_refused() -> None:
         compared(Card({}), Card({}))
 
 
+class Terminal(io.StringIO):
+    """What a person types."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def plain_command(server: LoopbackServer, *more: str) -> list[str]:
     """`command` without a word on the columns."""
     words = command(server, *more)
@@ -218,6 +227,25 @@ def test_own_columns_need_one_command(own: Path, server: LoopbackServer) -> None
     assert {"rater_2=ben", "system_id=bot"} <= {*plan["proposed"]}
     [plan] = said["columns"].values()
     assert "proposed" not in plan
+
+
+@pytest.mark.parametrize(
+    ("answers", "code", "raters"),
+    [("\n", 0, 3), ("rater_3=\n\n", 0, 2), ("no\n", 2, 0)],
+)
+def test_the_plan_of_columns_can_be_answered(
+    answers: str,
+    code: int,
+    raters: int,
+    own: Path,
+    server: LoopbackServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal(answers))
+    assert run(*plain_command(server)) == code
+    if raters:
+        part = json.loads(Path("card/card.json").read_text())["sets"]["mine"]
+        assert part["aspects"]["overall"]["raters"]["number"] == raters
 
 
 def test_a_card_is_made_again_by_one_word(own: Path, server: LoopbackServer) -> None:

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 from cli_tools import run
+from scipy.stats import kendalltau
 
 import judgecard as card
 from judgecard import fingerprint, saved
@@ -124,6 +125,21 @@ def test_a_recorded_judge_is_named_as_one_without_a_fingerprint() -> None:
     demo = saved.demo()
     with pytest.raises(InputError, match="a recorded judge was asked by somebody else"):
         fingerprint.check_same(demo, demo, [])
+
+
+def test_two_logs_are_compared_pair_by_pair(
+    drawn: pd.DataFrame, tmp_path: Path, capsys: Any
+) -> None:
+    tau = {}
+    for name, sd in (("before", 3.0), ("after", 0.25)):
+        scores = asked(drawn, sd).scores().rename(columns={"human": "rating"})
+        scores.drop(columns="set").to_csv(tmp_path / f"{name}.csv", index=False)
+        tau[name] = kendalltau(scores["rating"], scores["value"]).statistic
+    paths = [str(tmp_path / f"{name}.csv") for name in tau]
+    assert run("card", "compare", *paths, "--map", "human=rating") == 0
+    said = capsys.readouterr().out
+    assert "better" in said
+    assert f"{tau['after'] - tau['before']:.3f}" in said
 
 
 # -- where it stands in a project's own CI

@@ -139,8 +139,29 @@ def test_rows_of_a_card_are_its_numbers(pairs, tmp_path):
         assert row.value == pytest.approx(listed[key])
 
 
-def test_what_is_no_card_is_refused(tmp_path):
+def test_a_card_stands_among_the_recorded_judges(pairs, tmp_path, nl):
+    pairs.write(tmp_path / "mine")
+    cards = standing.read_all([tmp_path / "mine" / "card.json"])
+    table = standing.among_recorded(cards)
+    whole = table[table["aspect"] == "all"]
+    assert whole["value"].is_monotonic_decreasing
+    own = whole[whole["origin"] == "card mine/card.json"]
+    assert len(own) == 1
+    said = nl("card", "beside", str(tmp_path / "mine"))
+    assert said.code == 0 and "mine/card.json" in said.out
+
+
+def test_a_card_of_a_set_without_recorded_judges_is_told(tmp_path):
+    frame = pd.DataFrame({"output": list("abcdefgh"), "human": range(8)})
+    frame["value"] = [1, 3, 2, 4, 6, 5, 8, 7]
+    frame["input_id"] = [str(place) for place in range(8)]
+    frame["system_id"] = "all"
+    frame.attrs["name"] = "mine"
+    card.of_scores(frame, frame).write(tmp_path)
+    with pytest.raises(InputError, match="no recorded judge of mine; there are"):
+        standing.among_recorded(standing.read_all([tmp_path]))
     (tmp_path / "other.json").write_text("{}")
+    (tmp_path / "card.json").unlink()
     with pytest.raises(InputError, match="is no card"):
         standing.read_all([tmp_path])
 

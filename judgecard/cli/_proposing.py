@@ -1,0 +1,72 @@
+"""Columns whose names tell nothing are proposed for what their cells look like: the
+plan is shown, and a person at a terminal can answer it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from nlgeval_lib.cli._options import Reading, say
+
+if TYPE_CHECKING:
+    from nlgeval_lib.scoring.rows import Parts
+
+
+class Proposing(Reading):
+    """How rows are read of which no name says what they hold."""
+
+    def proposed(self, path: str, needs: Sequence[str], **more: Any) -> Parts:
+        """The rows of a file, as `read`; what is needed and not named is proposed.
+
+        What is taken is shown, and kept with the plan of columns. At a terminal it is
+        asked whether it is so; else it is taken.
+
+        needs: of "output" and "human".
+        Raises: InputError; Exit where the answer is no.
+        """
+        from judgecard import file_contents
+
+        rows = self.chosen(path, **more)
+        mapping, values = file_contents.words_for(rows, needs)
+        if mapping:
+            mapping = _answered(mapping)
+            self.map = [*(self.map or ()), *mapping]
+            self.values = [*(self.values or ()), *values]
+        rows = self.read(path, **more)
+        if mapping:
+            for plan in self.plans.values():
+                plan.setdefault("proposed", [*mapping, *values])
+        return rows
+
+
+def _answered(mapping: Sequence[str]) -> list[str]:
+    """The proposal as a person answers it; as it is where nobody is asked."""
+    plan = list(mapping)
+    while True:
+        say("columns, by what they hold:")
+        for text in plan:
+            ours, _, column = text.partition("=")
+            say(f"  {column} is {ours}")
+        if not sys.stdin.isatty():
+            say("  (--map OURS=COLUMN says another)")
+            return plan
+        answer = typer.prompt(
+            "Is that so? Enter for yes, no, or OURS=COLUMN (nothing after = drops it)",
+            default="",
+            show_default=False,
+            err=True,
+        )
+        ours, sign, column = answer.strip().partition("=")
+        if not sign and ours.lower() in ("", "y", "yes"):
+            return plan
+        if not sign:
+            raise typer.Exit(2)
+        for text in list(plan):
+            if text.startswith(f"{ours}=") or text.endswith(f"={column}"):
+                plan.remove(text)
+        if column:
+            plan.append(f"{ours}={column}")

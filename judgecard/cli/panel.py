@@ -1,0 +1,146 @@
+"""`nlgeval panel`: how many independent judges are several judges worth?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from judgecard.cli._rated import Rated
+from nlgeval_lib.cli._options import Several, command, echo, note, option, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nlgeval_lib.scoring.rows import Parts, Rows
+
+By = Annotated[str | None, option(help="Groups of rows; default aspect, '' for none.")]
+
+
+class Panel(Rated):
+    """The options of `panel`."""
+
+    file: Annotated[
+        str, typer.Argument(help="CSV, TSV, JSONL, JSON or parquet; a row an output.")
+    ]
+    score: Annotated[
+        Several,
+        option(help="A judge's column, or a pattern, judge_* (repeatable)."),
+    ] = None
+    human: Annotated[
+        Several, option(help="A column with ratings, or a pattern (repeatable).")
+    ] = None
+    by: By = None
+    format: Annotated[
+        Literal["text", "csv", "jsonl"], typer.Option(help="The form of the table.")
+    ] = "text"
+
+
+@command("panel")
+def panel(options: Panel) -> None:
+    """Say how many judges that err independently a panel of judges is worth.
+
+    Judges that err alike do not make up for each other, however many there are. The
+    scores of each are put on the ratings' scale first, so that only what a judge gets
+    wrong counts. The interval holds for inputs like these, for these systems and
+    raters; what raters err counts as error of all judges, so the worth is a lower
+    bound.
+
+    \b
+    Examples:
+      nlgeval panel scores.csv --score gpt --score claude --score qwen --human human
+      nlgeval panel scores.csv --score 'judge_*' --human 'rating_*' --by aspect
+    """
+    import pandas as pd
+
+    from nlgeval_lib.files import json_lines
+
+    table = pd.DataFrame(_rows(options))
+    if options.format == "csv":
+        typer.echo(table.to_csv(index=False, lineterminator="\n"), nl=False)
+        return
+    if options.format == "jsonl":
+        typer.echo("".join(json_lines(table.to_dict("records"))), nl=False)
+        return
+    for row in table.to_dict("records"):
+        sentence = (
+            f"{row['judges']} judges are worth {row['worth']:.2f} that err "
+            f"independently; their errors correlate by {row['error correlation']:.2f}"
+        )
+        say(_titled(row["group"], sentence))
+    echo([table])
+
+
+def _titled(group: str, sentence: str) -> str:
+    """A sentence on a group; alone where there are no groups."""
+    if group:
+        return f"{group}: {sentence}"
+    return sentence
+
+
+def _rows(options: Panel) -> Iterator[dict[str, Any]]:
+    """A row a group of the file. Raises: InputError."""
+    from judgecard import rated_columns
+    from judgecard.panels import panel_size
+
+    rows, scores, humans = _read(options)
+    by = options.by
+    if by is None and "aspect" in rows.frame:
+        by = "aspect"
+    labels = rated_columns.group_labels(rows.frame, by or "")
+    ratings = _mean([rows.numbers(name) for name in humans])
+    for label in dict.fromkeys(labels):
+        inside = labels == label
+        scores_inside = []
+        for name in scores:
+            scores_inside.append(rows.numbers(name)[inside])
+        inputs = None
+        if "input_id" in rows.frame:
+            inputs = rows.frame["input_id"].to_numpy()[inside]
+        size = panel_size(scores_inside, ratings[inside], inputs)
+        if size.reason:
+            note(_titled(label, size.reason))
+        yield {
+            "group": label,
+            "judges": size.judges,
+            "worth": size.value,
+            "low": size.low,
+            "high": size.high,
+            "error correlation": size.errors,
+            "outputs": size.n,
+            "inputs": size.units,
+        }
+
+
+def _read(options: Panel) -> tuple[Rows, list[str], list[str]]:
+    """The rows, and the columns of scores and of ratings. Raises: InputError."""
+    scores = list(options.score or [])
+    humans = list(options.human or ["human"])
+    rows = options.read(
+        options.file,
+        format=options.input_format,
+        named=scores + humans,
+    )
+    scores = _columns(rows, scores)
+    humans = _columns(rows, humans)
+    if len(scores) < 2:
+        raise ValueError("name two judges or more: --score A --score B, or a pattern")
+    return options.rated(rows, scores, humans), scores, humans
+
+
+def _columns(rows: Parts, patterns: list[str]) -> list[str]:
+    """Our columns for names and patterns of the file's."""
+    from nlgeval_lib.scoring.columns import columns_like
+
+    columns = []
+    for pattern in patterns:
+        for name in columns_like(pattern, rows.columns) or [pattern]:
+            columns.append(rows.ours(name))
+    return columns
+
+
+def _mean(ratings: list[Any]) -> Any:
+    """The mean of the ratings that each row has; NaN for a row without any."""
+    import pandas as pd
+
+    return pd.DataFrame(ratings).mean().to_numpy()

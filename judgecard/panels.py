@@ -1,0 +1,183 @@
+"""How many independent judges are several judges worth?
+
+Judges that err alike are worth fewer: six whose errors correlate by .5 average as well
+as 1.7 that err independently.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nlgeval_lib.statistics import arrays
+from nlgeval_lib.statistics.classical import special
+from nlgeval_lib.statistics.result import NAN, Floats, Interval, Measured
+
+FEWEST = 10  # outputs with a rating and all scores
+
+
+@dataclass(frozen=True, repr=False)
+class PanelSize(Measured):
+    """How many judges that err independently, each as well as one of the panel, average
+    as well as the panel does.
+
+    value: from 1 (all say the same) up; the number of judges where their errors are
+        uncorrelated, more where they cancel.
+    judges: how many there are.
+    errors: mean correlation of two judges' errors.
+    n: outputs that all judges scored and people rated.
+    units: inputs, which the interval leaves out one by one.
+    interval: its ends are `low` and `high`.
+    reason: what to doubt, "" for nothing.
+    """
+
+    value: float
+    judges: int
+    errors: float
+    n: int
+    units: int
+    interval: Interval
+    reason: str = ""
+
+    def signature(self) -> str:
+        counts = f"judges:{self.judges}|n:{self.n}"
+        return f"panel:error-variance|{counts}{self.interval.signature()}"
+
+
+def panel_size(scores: Any, human: Any, inputs: Any = None) -> PanelSize:
+    """How many judges that err independently are these worth?
+
+    An error is a score less the rating, where scores have been given the ratings' mean
+    and standard deviation: harsh and lenient judges, and those on other scales, count
+    alike. The worth is the mean variance of the judges' errors by the variance of the
+    mean of their errors. Its interval is over inputs like these (jackknife on the log
+    scale, t with inputs - 1 degrees of freedom), for these systems and these raters;
+    what raters err counts as error of all judges, so the worth is a lower bound.
+
+    scores: `X[judge, output]`, NaN where there is none: such outputs stay out.
+    human: a rating an output.
+    inputs: a label an output; None where each output is an input of its own.
+    Raises: ValueError for bad arrays, one judge, few outputs, and a judge with one score.
+    """
+    x, y, codes = _complete(scores, human, inputs)
+    sums = _sums(x, y, codes)
+    total = sums.sum(axis=0)
+    variances = _error_variances(total)
+    value = _worth(variances)
+    reduced = []
+    for unit in sums:
+        reduced.append(_error_variances(total - unit))
+    interval = _interval(value, reduced)
+    return PanelSize(
+        value=value,
+        judges=len(x),
+        errors=_mean_correlation(variances),
+        n=len(y),
+        units=len(sums),
+        interval=interval,
+        reason=interval.reason,
+    )
+
+
+def _complete(
+    scores: Any, human: Any, inputs: Any
+) -> tuple[Floats, Floats, np.ndarray]:
+    """The outputs with a rating and all scores.
+
+    scores, human, inputs: of `panel_size`.
+    Returns: the scores `[judge, output]`, the ratings, and the number of the input of
+    each output.
+    Raises: ValueError as `panel_size` does.
+    """
+    x = arrays.floats(scores, "scores", "judge, output")
+    y = arrays.floats(human, "human", "output")
+    if len(x) < 2 or y.shape != x.shape[1:]:
+        raise ValueError(
+            f"scores {x.shape}, human {y.shape}: give scores of two judges or more as "
+            "[judge, output], and a rating an output"
+        )
+    labels = np.arange(len(y))
+    if inputs is not None:
+        labels = np.asarray(inputs)
+    has_scores = ~np.isnan(x).any(axis=0)
+    present = has_scores & ~np.isnan(y)
+    x = x[:, present]
+    y = y[present]
+    _, codes = np.unique(labels[present].astype(str), return_inverse=True)
+    if len(y) < FEWEST or codes.max() < 1:
+        raise ValueError(
+            f"{len(y)} outputs have a rating and all scores; at least {FEWEST}, of two "
+            "inputs or more, are needed"
+        )
+    if (np.ptp(x, axis=1) == 0).any() or np.ptp(y) == 0:
+        raise ValueError("a judge gives all outputs the same score, or people do")
+    return x, y, codes
+
+
+def _mean_correlation(variances: Floats) -> float:
+    """The mean correlation of two judges' errors.
+
+    variances: covariances of the errors, `[judge, judge]`.
+    """
+    spreads = np.sqrt(np.diag(variances))
+    correlations = variances / np.outer(spreads, spreads)
+    pairs = np.triu_indices(len(variances), 1)
+    return float(correlations[pairs].mean())
+
+
+def _sums(x: Floats, y: Floats, codes: Any) -> Floats:
+    """The sums of products of 1, the scores and the ratings, by input: `[input, p, p]`."""
+    centred = x - x.mean(axis=1, keepdims=True)
+    rows = np.vstack([np.ones_like(y), centred, y - y.mean()]).T
+    number = rows.shape[1]
+    sums = np.zeros((codes.max() + 1, number, number))
+    products = rows[:, :, None] * rows[:, None, :]
+    np.add.at(sums, codes, products)
+    return sums
+
+
+def _error_variances(sums: Floats) -> Floats:
+    """Covariances of the judges' errors, `[judge, judge]`.
+
+    sums: of products of 1, the scores and the ratings.
+    """
+    number = sums[0, 0]
+    means = sums[0] / number
+    covariances = sums / number - np.outer(means, means)
+    of_scores = covariances[1:-1, 1:-1]
+    with_ratings = covariances[1:-1, -1]
+    of_ratings = covariances[-1, -1]
+    # scores get the ratings' standard deviation
+    slopes = np.sqrt(of_ratings / np.diag(of_scores))
+    # cov(y - b_i x_i, y - b_j x_j)
+    explained = slopes * with_ratings
+    errors = of_ratings - explained[:, None] - explained[None, :]
+    errors += np.outer(slopes, slopes) * of_scores
+    return np.asarray(errors)
+
+
+def _worth(variances: Floats) -> float:
+    """Mean variance of the errors by that of their mean; NaN without errors."""
+    mean_variance = float(np.diag(variances).mean())
+    of_mean = float(variances.mean())
+    if of_mean <= 1e-12 * max(mean_variance, 1e-300):
+        return NAN
+    return mean_variance / of_mean
+
+
+def _interval(value: float, reduced: list[Floats]) -> Interval:
+    """Value -+ t standard errors on the log scale, from leaving out each input."""
+    worths = np.array([_worth(variances) for variances in reduced])
+    number = len(worths)
+    if np.isnan(value) or np.isnan(worths).any():
+        return Interval(NAN, NAN, "jack-inputs", reason="the judges do not err")
+    logs = np.log(worths)
+    squares = ((logs - logs.mean()) ** 2).sum()
+    error = np.sqrt((number - 1) / number * squares)
+    quantile = special.stdtrit(number - 1, 0.975)
+    reach = float(quantile * error)
+    low = float(value * np.exp(-reach))
+    high = float(value * np.exp(reach))
+    return Interval(low, high, "jack-inputs", f"|df:{number - 1}")
