@@ -231,9 +231,7 @@ def _beside(aspect: Aspect) -> list[Numbers]:
 
 
 def _by_chance(human: np.ndarray) -> tuple[np.ndarray, Numbers]:
-    """Scores of the random judge that is the middle one of `_DRAWS`; and what all of
-    them reach, the mean and between what 95 % of them lie.
-    """
+    """Scores of the random judge that is the middle one of `_DRAWS`."""
     uniform = statistics.baselines.uniform
     draws = np.stack([uniform(human.shape, seed) for seed in range(_DRAWS)])
     values = statistics.coefficients(draws, human)

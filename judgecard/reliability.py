@@ -148,10 +148,7 @@ def variance(aspect: Aspect) -> Numbers:
 
 
 def _shares(scores: np.ndarray, facets: Sequence[str]) -> Numbers:
-    """The share of each component of the variance of one score, by its name.
-
-    scores: with an axis a facet.
-    """
+    """The share of each component of the variance of one score, by its name."""
     components = variance_components(scores, facets)
     return {
         "shares": components.shares(),

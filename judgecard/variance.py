@@ -1,11 +1,4 @@
-"""Where the variance of scores is: systems, inputs, repeats, and what they do together.
-
-Random effects, crossed, with any cells missing. A component is estimated from the
-products of cells that share some facets and no others: unbiased without an assumption
-of normality, and the same as analysis of variance where no cell is missing. A facet is
-what scores differ by ("systems"), its levels are the single systems, and a cell has one
-level of each facet and one score.
-"""
+"""Where the variance of scores is: systems, inputs, repeats, and what they do together."""
 
 from __future__ import annotations
 
@@ -90,11 +83,7 @@ def _subsets(facets: Facets) -> Iterator[Facets]:
 
 
 def _estimates(scores: Floats, codes: Codes) -> dict[str, float]:
-    """Each component by name.
-
-    Half the squared difference of two cells that share exactly a set of facets is on
-    average the sum of the components of all sets that are not within it.
-    """
+    """Each component by name."""
     facets = tuple(codes)
     centred = scores - scores.mean()
     sums = {}
@@ -122,8 +111,6 @@ def _half_square(
 ) -> float:
     """Half the mean squared difference of the pairs of cells that share exactly these
     facets; NaN without such a pair, 0 of a cell with itself.
-
-    sums: squared differences, and numbers of pairs, that share at least a set.
     """
     if shared == facets:
         return 0.0
