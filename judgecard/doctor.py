@@ -383,7 +383,7 @@ def _next(
     if proposal.scores and counts.both >= _LEAST:
         words = ["nlgeval", "meta", request.path]
         # raters by their usual names are taken where they are said
-        is_said = any(rows.plan.why[name] == "said" for name in rows.theirs)
+        is_said = any(rows.plan.why.get(name) == "said" for name in rows.theirs)
         if RATING not in rows.theirs and not is_said:
             words += ["--human", "rater_*"]
         for name in proposal.scores:

@@ -28,8 +28,6 @@ from nlgeval_lib.cli._options import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from judgecard import Card
     from judgecard.asked import Asking, Design
     from nlgeval_lib.scoring.rows import Rows
@@ -271,29 +269,22 @@ def _of_scores(options: Judging) -> Card:
     if score not in rows.theirs:
         raise ValueError(f"--score {rows.lacks(score)}")
     data = options.rated(rows, [score], ["human"], on_scale=False)
-    scores = _as_values(data.frame.reset_index(drop=True), score)
+    scores = data.frame.reset_index(drop=True)
     rated: Any
     if names:
         rated = names[0]
     elif options.input:
         rated = judged.of_rows(_own_rows(options)).frame
     else:
-        rated = judged.of_rows(data).frame
-        scores = _as_values(rated, score)
+        rated = scores = judged.of_rows(data).frame
     return cards.of_scores(
         scores,
         rated,
+        column=score,
         called=options.score,
         scale=scale_of(options.scale),
         human_scale=scale_of(options.human_scale, "--human-scale"),
     )
-
-
-def _as_values(frame: pd.DataFrame, score: str) -> pd.DataFrame:
-    """The frame with its column of scores as `value`, whatever else has that name."""
-    if score == "value":
-        return frame
-    return frame.drop(columns="value", errors="ignore").rename(columns={score: "value"})
 
 
 def _own_rows(options: AskedJudge) -> Rows:
