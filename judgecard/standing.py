@@ -21,8 +21,6 @@ from nlgeval_lib.scoring.cells import InputError
 BOARDS = "results/meta/others_judges__{}.csv"
 Row = dict[str, Any]
 PAIRS = "pairs"  # the level and the aspect of a judge of pairs
-
-
 _LEVELS = ("dataset", "input", "system")
 
 
@@ -34,24 +32,20 @@ def committed() -> list[Path]:
 
 
 def read_all(paths: Sequence[str | Path]) -> dict[str, Card]:
-    """Cards by the name of their file.
+    """Cards by the name of their file; of a folder its card.json, or every card in it.
 
     Raises: InputError for what is no card; OSError.
     """
     cards = {}
     for path in map(Path, paths):
-        for card_path in _cards_at(path):
+        files_here = [path]
+        if (path / "card.json").is_file():
+            files_here = [path / "card.json"]
+        elif path.is_dir():
+            files_here = sorted(path.glob("*.json"))
+        for card_path in files_here:
             cards[card_path.as_posix()] = read(card_path)
     return cards
-
-
-def _cards_at(path: Path) -> list[Path]:
-    """The file itself; of a folder its card.json, or all JSON files in it."""
-    if not path.is_dir():
-        return [path]
-    if (path / "card.json").is_file():
-        return [path / "card.json"]
-    return sorted(path.glob("*.json"))
 
 
 def verdicts(cards: Mapping[str, Card]) -> pd.DataFrame:
@@ -61,18 +55,14 @@ def verdicts(cards: Mapping[str, Card]) -> pd.DataFrame:
     """
     table = []
     for file, card in cards.items():
-        judge = card.numbers["judge"]
+        about = {
+            "card": _short(file),
+            "title": card.numbers["title"],
+            "judge": label(card),
+            "engine": str(card.numbers["judge"].get("engine", "")),
+        }
         for name in card.numbers["sets"]:
-            table.append(
-                {
-                    "card": _short(file),
-                    "title": card.numbers["title"],
-                    "judge": label(card),
-                    "engine": str(judge.get("engine", "")),
-                    "set": name,
-                    "verdict": card.verdict,
-                }
-            )
+            table.append({**about, "set": name, "verdict": card.verdict})
     columns = ["card", "title", "judge", "engine", "set", "verdict"]
     return pd.DataFrame(table, columns=columns)
 
@@ -96,11 +86,8 @@ def rows(cards: Mapping[str, Card]) -> pd.DataFrame:
                 "systems": numbers["systems"],
                 "coverage": numbers["coverage"]["value"],
             }
-            of_set = _of_ratings(numbers)
-            if numbers["kind"] == PAIRS:
-                of_set = _of_pairs(numbers)
-            for row in of_set:
-                table.append(about | row)
+            of_kind = _of_pairs if numbers["kind"] == PAIRS else _of_ratings
+            table += [about | row for row in of_kind(numbers)]
     return pd.DataFrame(table)
 
 
@@ -143,14 +130,9 @@ def _of_ratings(numbers: Mapping[str, Any]) -> Iterator[Row]:
 def _of_pairs(numbers: Mapping[str, Any]) -> Iterator[Row]:
     """The accuracy over all pairs, then in each subset."""
     about = {"level": PAIRS, "coef": "accuracy"}
-    accuracy = _interval(numbers["accuracy"])
     consistency = numbers.get("swap", {}).get("value")
-    yield {
-        "aspect": "all",
-        **about,
-        **accuracy,
-        "consistency": consistency,
-    }
+    accuracy = _interval(numbers["accuracy"])
+    yield {"aspect": "all", **about, **accuracy, "consistency": consistency}
     for subset in numbers["subsets"]:
         yield {"aspect": subset["subset"], **about, **_interval(subset)}
 
