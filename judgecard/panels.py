@@ -1,8 +1,4 @@
-"""How many independent judges are several judges worth?
-
-Judges that err alike are worth fewer: six whose errors correlate by .5 average as well
-as 1.7 that err independently.
-"""
+"""How many independent judges are several judges worth?"""
 
 from __future__ import annotations
 
@@ -57,7 +53,6 @@ def panel_size(scores: Any, human: Any, inputs: Any = None) -> PanelSize:
     what raters err counts as error of all judges, so the worth is a lower bound.
 
     scores: `X[judge, output]`, NaN where there is none: such outputs stay out.
-    human: a rating an output.
     inputs: a label an output; None where each output is an input of its own.
     Raises: ValueError for bad arrays, one judge, few outputs, and a judge with one score.
     """
@@ -84,13 +79,7 @@ def panel_size(scores: Any, human: Any, inputs: Any = None) -> PanelSize:
 def _complete(
     scores: Any, human: Any, inputs: Any
 ) -> tuple[Floats, Floats, np.ndarray]:
-    """The outputs with a rating and all scores.
-
-    scores, human, inputs: of `panel_size`.
-    Returns: the scores `[judge, output]`, the ratings, and the number of the input of
-    each output.
-    Raises: ValueError as `panel_size` does.
-    """
+    """The outputs with a rating and all scores."""
     x = arrays.floats(scores, "scores", "judge, output")
     y = arrays.floats(human, "human", "output")
     if len(x) < 2 or y.shape != x.shape[1:]:
@@ -117,10 +106,7 @@ def _complete(
 
 
 def _mean_correlation(variances: Floats) -> float:
-    """The mean correlation of two judges' errors.
-
-    variances: covariances of the errors, `[judge, judge]`.
-    """
+    """The mean correlation of two judges' errors."""
     spreads = np.sqrt(np.diag(variances))
     correlations = variances / np.outer(spreads, spreads)
     pairs = np.triu_indices(len(variances), 1)
@@ -128,7 +114,7 @@ def _mean_correlation(variances: Floats) -> float:
 
 
 def _sums(x: Floats, y: Floats, codes: Any) -> Floats:
-    """The sums of products of 1, the scores and the ratings, by input: `[input, p, p]`."""
+    """The sums of products of 1, the scores and the ratings, by input."""
     centred = x - x.mean(axis=1, keepdims=True)
     rows = np.vstack([np.ones_like(y), centred, y - y.mean()]).T
     number = rows.shape[1]
@@ -139,10 +125,7 @@ def _sums(x: Floats, y: Floats, codes: Any) -> Floats:
 
 
 def _error_variances(sums: Floats) -> Floats:
-    """Covariances of the judges' errors, `[judge, judge]`.
-
-    sums: of products of 1, the scores and the ratings.
-    """
+    """Covariances of the judges' errors, `[judge, judge]`."""
     number = sums[0, 0]
     means = sums[0] / number
     covariances = sums / number - np.outer(means, means)

@@ -1,8 +1,4 @@
-"""A card's place among the recorded judges: its numbers as rows of the leaderboard.
-
-cards = standing.read_all(["card/"]) rows = standing.rows(cards) table =
-standing.among_recorded(cards)
-"""
+"""A card's place among the recorded judges: its numbers as rows of the leaderboard."""
 
 from __future__ import annotations
 
@@ -155,11 +151,8 @@ def among_recorded(cards: Mapping[str, Card]) -> pd.DataFrame:
     """The cards' judges among the recorded ones of the same sets, best first: tau-b
     over all outputs, or the accuracy of pairs.
 
-    cards: by the name of their file.
-
     Returns: a row a judge and aspect: `set, aspect, judge, measure, value, low, high,
     n, origin`; only aspects that a card has.
-
     Raises: InputError where no set of the cards has recorded judges; DataUnavailable
     where no leaderboard is saved.
     """
@@ -187,34 +180,20 @@ def _listed(table: pd.DataFrame) -> pd.DataFrame:
     """The rows that have a value, best first in each set and aspect, in the columns
     that `among_recorded` gives.
     """
-    table = table.dropna(subset=["value"])
     columns = {"coef": "measure", "ci_low": "low", "ci_high": "high"}
-    table = table.rename(columns=columns)
+    table = table.dropna(subset=["value"]).rename(columns=columns)
     table = table.sort_values(
         ["set", "aspect", "value"],
         ascending=[True, True, False],
         kind="stable",
         ignore_index=True,
     )
-    shown_columns = [
-        "set",
-        "aspect",
-        "judge",
-        "measure",
-        "value",
-        "low",
-        "high",
-        "n",
-        "origin",
-    ]
-    return table[shown_columns]
+    measured = ["set", "aspect", "judge", "measure", "value", "low", "high", "n"]
+    return table[[*measured, "origin"]]
 
 
 def _saved_boards() -> pd.DataFrame:
-    """The recorded judges' tau-b and accuracies, as the leaderboard saved them.
-
-    Raises: DataUnavailable where nothing is saved.
-    """
+    """The recorded judges' tau-b and accuracies, as the leaderboard saved them."""
     rated_path = files.located(BOARDS.format("rated"))
     pairs_path = files.located(BOARDS.format("pairs"))
     if not rated_path.is_file() or not pairs_path.is_file():

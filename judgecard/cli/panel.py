@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from judgecard.cli._rated import Rated
+from judgecard.cli._rated import Rated, as_text
 from nlgeval_lib.cli._options import Several, command, echo, note, option, say
 
 if TYPE_CHECKING:
@@ -53,14 +53,9 @@ def panel(options: Panel) -> None:
     """
     import pandas as pd
 
-    from nlgeval_lib.files import json_lines
-
     table = pd.DataFrame(_rows(options))
-    if options.format == "csv":
-        typer.echo(table.to_csv(index=False, lineterminator="\n"), nl=False)
-        return
-    if options.format == "jsonl":
-        typer.echo("".join(json_lines(table.to_dict("records"))), nl=False)
+    if options.format != "text":
+        typer.echo(as_text({"panel": table}, options.format), nl=False)
         return
     for row in table.to_dict("records"):
         sentence = (
