@@ -41,8 +41,6 @@ ANSWER = 300  # the pixels within which a page's answer begins
 # the report's pages that are looked at, by their places below the site
 PAGES = (
     "index",
-    "tigerscore/index",
-    "hdeval/index",
     "tigerscore/tigerscore_table_04",
     "semscore/semscore_table_03",
     "hdeval/hdeval_table_07",
@@ -50,7 +48,6 @@ PAGES = (
     "coascore/coascore_figure_04",
     "meta/meta_ties",
     "meta/meta_claims",
-    "judgments",
 )
 NOTEBOOKS = (
     "00_start_here.ipynb",
@@ -306,11 +303,6 @@ def report(tab: Tab, site: Path, folder: Path, axe: str) -> Iterator[str]:
     """
     for name in PAGES:
         page = site / f"{name}.html"
-        if name == "judgments":
-            judged = sorted((site / name).glob("*.html"))
-            if not judged:
-                continue  # only `nlgeval report --judgments` writes them
-            page = judged[0]
         if not page.exists():
             yield f"{name}: no such page; make report"
             continue
@@ -331,8 +323,6 @@ def report(tab: Tab, site: Path, folder: Path, axe: str) -> Iterator[str]:
         faults += tab.value(FAULTS)
         # an element that is not there counts as one that begins too late
         rooms = {"verdict": ANSWER, "table": HEIGHT}
-        if name == "judgments":
-            del rooms["verdict"]
         for element, room in rooms.items():
             if (starts[element] or HEIGHT) >= room:
                 faults.append(f"{element} begins at {starts[element]}")

@@ -1,4 +1,4 @@
-"""`nlgeval run`, `sweep` and `check` execute notebooks of the catalogue;
+"""`nlgeval run` and `sweep` execute notebooks of the catalogue;
 `verify` finds edits by hand; `scoreboard` and `report` show results.
 """
 
@@ -145,26 +145,6 @@ def sweep(
 
 
 @app.command()
-def check(ids: Ids = None, paper: Papers = None, jobs: Jobs = None) -> None:
-    """Run the notebooks into a temporary folder and compare with the saved results, to
-    1e-6.
-
-    Values that this machine cannot give (data or a package is missing) are listed and
-    are no failure.
-
-    \b
-    Examples:
-      nlgeval check --paper coascore --jobs 4
-    """
-    from reproduction.runner import trials
-    from reproduction.study import catalogue
-
-    outputs = catalogue.load()
-    entries = outputs.select(ids or (), paper or ())
-    raise typer.Exit(trials.check(outputs, entries, _jobs(jobs), typer.echo))
-
-
-@app.command()
 def verify(
     adopt: Annotated[
         Several,
@@ -234,12 +214,9 @@ def scoreboard(paper: Papers = None, mode: Mode = "full") -> None:
 def report(
     mode: Mode = "full",
     output: Annotated[str, option("--output", "-o", help="The folder.")] = "",
-    judgments: Annotated[
-        bool, typer.Option(help="A page a source of judgments, too: minutes.")
-    ] = False,
 ) -> None:
-    """Write the results as a static site: scoreboard, papers, every notebook with its
-    outputs, a page that searches all of them.
+    """Write the results as a static site: the scoreboard, every output's page with its
+    notebook, a page that searches all of them.
 
     Nothing is run. Notebooks that `nlgeval run` executed, here or before they were
     committed, are shown with their outputs, the others with their source and the saved
@@ -248,16 +225,13 @@ def report(
     \b
     Examples:
       nlgeval report --output site         into another (empty) folder
-      nlgeval report --judgments           every judge's judgments one by one, too
     """
     from reproduction.report import pages
     from reproduction.report.notebook import shown
 
-    site = pages.build(Path(output) if output else None, mode, judgments)
-    executed = len(site.pages) - len(site.unrun)
-    typer.echo(
-        f"{len(site.pages)} pages, {executed} of them with outputs: {shown(site.index)}"
-    )
+    site = pages.build(Path(output) if output else None, mode)
+    counts = f"{site.pages} pages, {site.executed} of them with outputs"
+    typer.echo(f"{counts}: {shown(site.index)}")
 
 
 def _print_table(

@@ -14,7 +14,7 @@ import pandas as pd
 
 from judgecard import web
 from nlgeval_lib import files, tables
-from reproduction.report import SITE, saving, sentences
+from reproduction.report import saving, sentences
 
 OUTPUT = "others_judges"
 BASE = f"results/meta/{OUTPUT}"
@@ -293,28 +293,3 @@ def _md(frame: pd.DataFrame) -> str:
     """A frame as a table in Markdown; its texts are escaped."""
     cells = frame.astype(str).map(tables.for_markdown)
     return files.markdown_table(frame.columns, cells.itertuples(index=False, name=None))
-
-
-def html(home: str) -> str:
-    """The page of the report: all rows in one table that is sorted by a click on a head
-    and filtered by words.
-
-    home: the link to the index.
-    """
-    frame = table()
-    readable = frame.drop(columns="signature").rename(columns=COLUMNS)
-    number_columns = readable.select_dtypes("number").columns
-    readable[number_columns] = readable[number_columns].map(_number)
-    readable["baseline"] = frame["baseline"].map({True: "yes", False: ""})
-    content = web.render(
-        "judges.html",
-        site=SITE,
-        sentence=_sentence(),
-        asked=ASKED,
-        hides=web.text_body(HIDES),
-        heads=list(readable.columns),
-        rows=readable.fillna("").astype(str).to_numpy().tolist(),
-        cards=_saved("cards").to_dict("records"),
-    )
-    title = "The recorded judges"
-    return web.page(title, content, home=home, trail=title)

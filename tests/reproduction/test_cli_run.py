@@ -1,10 +1,9 @@
-"""The command line: its help, exit codes and messages; the check of saved results."""
+"""The command line: its help, exit codes and messages."""
 
 from __future__ import annotations
 
 import functools
 import json
-import os
 import subprocess
 import sys
 
@@ -14,7 +13,7 @@ from cli_tools import refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reproduction.runner import stale, trials
+from reproduction.runner import trials
 
 
 @pytest.mark.parametrize(("arguments", "said"), refused("run"))
@@ -99,88 +98,6 @@ def test_the_scoreboard_command(here, command):
         )
     )
     assert pd.read_csv(here.result("scoreboard.csv"))["recomputed_equal"].sum() == 1
-
-
-# ---- check
-
-
-def test_check_compares_a_fresh_run(here, command):
-    path = here.output("one")
-    here.output("two")
-    command("run")
-    before = {
-        path: (path.read_bytes(), path.stat().st_mtime_ns)
-        for path in here.root.rglob("*")
-        if path.is_file()
-    }
-    code, out, _ = command("check")
-    after = {
-        path: (path.read_bytes(), path.stat().st_mtime_ns)
-        for path in here.root.rglob("*")
-        if path.is_file()
-    }
-    assert code == 0 and "2 equal" in out
-    changed = {path.name for path in after if after[path] != before.get(path)}
-    assert changed <= {"one.count", "two.count", "kernel.json"}, (
-        "a check leaves results, figures and records alone"
-    )
-    path.write_text(path.read_text().replace("value=0.5", "value=0.50001"))
-    code, out, _ = command("check", "one")
-    assert (
-        code == 1
-        and "differs     one" in out
-        and "row 1, ours: '0.5' became '0.50001'" in out
-    )
-    assert "NLGEVAL_RESULTS" not in os.environ
-
-
-def test_check_compares_tables_that_are_no_comparison():
-    # a verdict of its own kind, and no column of ours
-    relations = "relation,verdict\nmean,{}\n"
-    assert trials.compared(relations.format("holds"), relations.format("holds")) == (
-        [],
-        [],
-    )
-    found, gaps = trials.compared(
-        relations.format("holds"), relations.format("contradicts")
-    )
-    assert found and not gaps
-
-
-def test_check_tells_what_cannot_be_had_here_from_what_differs(
-    here, command, monkeypatch
-):
-    path = here.output("one")
-    whole = path.read_text()
-    path.write_text(
-        whole.replace(
-            "value=0.5)",
-            "value=0.5), dict(row='ROUGE', column='A', statistic='accuracy', value=0.2)",
-        )
-    )
-    command("run")
-    path.write_text(whole)
-    code, out, _ = command("check")
-    assert (
-        code == 0
-        and "equal, less one" in out
-        and "1 cells are not available here: needs a judge" in out
-    )
-    monkeypatch.setattr(
-        stale, "checksums", functools.cache(lambda name: {"a": "1" * 64})
-    )
-    monkeypatch.setattr(
-        stale,
-        "missing",
-        lambda names: {"summeval": "no network"} if list(names) else {},
-    )
-    here.entries[0] += 'inputs = ["summeval"]\n'
-    here.catalogue()
-    code, out, _ = command("check")
-    assert code == 0 and "not run     one" in out
-    path.write_text(whole.replace("value=0.5", "value=1/0"))
-    monkeypatch.setattr(stale, "missing", lambda names: {})
-    assert command("check")[0] == 1
 
 
 # ---- speed

@@ -106,13 +106,8 @@ def test_the_page_of_the_report_sorts_filters_and_runs_nothing_of_a_card(
         return real(name)
 
     monkeypatch.setattr(judges_page, "_saved", with_a_card)
-    page = judges_page.html("index.html")
-    assert "<img" not in page and "&lt;img" in page
-    assert page.count('<table class="sorted">') == 2
-    assert "Filter rows" in page
     recorded = ~board["origin"].str.startswith("card ")
     assert len(judges_page.table()) == 1 + recorded.sum()
-    assert page.count("<tr>") >= len(board)
     text = judges_page.texts()["results/judges.md"].decode()
     assert not re.search("<img", text)
 

@@ -209,13 +209,12 @@ def test_every_output_has_its_page_and_the_index_leads_there(here, monkeypatch, 
         for name, value in Seen(index).attributes
         if name == "href" and value.endswith(".html")
     ]
-    papers = {f"{name}/index.html" for name in (*catalogue.PAPERS, catalogue.META)}
     pages_of_outputs = {"hdeval/one.html", "hdeval/two.html"}
-    assert set(links) == {*pages_of_outputs, *papers, "search.html"}
+    assert set(links) == {*pages_of_outputs, "search.html"}
     assert all((here.result("report") / link).is_file() for link in links)
     assert "First <b>one</b>" in Seen(index).text and index.index(
         "Scoreboard"
-    ) < index.index("All notebooks")
+    ) < index.index("All pages")
     one, two = (
         here.result(f"report/hdeval/{name}.html").read_text() for name in ("one", "two")
     )
@@ -223,7 +222,7 @@ def test_every_output_has_its_page_and_the_index_leads_there(here, monkeypatch, 
     assert "has no outputs" in two and "nlgeval run two" in two
     to_search = here.result("report/search.html").read_text()
     found = {place: words for place, _, words in unpacked(to_search)}
-    assert set(found) == {*pages_of_outputs, *papers}
+    assert set(found) == pages_of_outputs
     assert "ran here" in found["hdeval/one.html"]
     assert "ran here" not in found["hdeval/two.html"]
     data = '<script type="application/json" id="data">'
@@ -396,22 +395,3 @@ def test_filters_and_links_of_the_explorer_work(judged, tmp_path):
     page.write_text(judged.page())
     seen = seen_in_browser(f"{page.as_uri()}#status=unparsed", tmp_path / "p")
     assert "1 of 12" in seen.text and "no verdict at all" in seen.text
-
-
-def test_one_filter_serves_all_groups_of_claims(tmp_path):
-    groups = []
-    for name, rows in {"First": ["yes", "no"], "Second": ["no", "in part"]}.items():
-        frame = pd.DataFrame(
-            {"claim": ["It is <b>good</b>", "It is fast"], "ok?": rows}
-        )
-        groups.append((name, tables.show(frame).html))
-    folds = "".join(
-        f"<details><summary>{name}</summary>{table}</details>" for name, table in groups
-    )
-    page = tmp_path / "claims.html"
-    content = f'<h1>Claims</h1><div class="groups" data-column="ok?">{folds}</div>'
-    page.write_text(web.page("Claims", content))
-    seen = seen_in_browser(f"{page.as_uri()}#words=FAST&answer=no", tmp_path / "p")
-    assert "First (1 shown)" in seen.text and "Second (0 shown)" in seen.text
-    assert seen.attributes.count(("open", "")) == 1
-    assert seen.attributes.count(("hidden", "")) == 3
