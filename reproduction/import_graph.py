@@ -118,10 +118,7 @@ def _defined(tree: ast.Module) -> Iterator[str]:
 
 
 def _names_in_data(package: str, path: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The names by which a package loads modules, each with what it loads.
-
-    path: of its own module.
-    """
+    """The names by which a package loads modules, each with what it loads."""
     if package in _DATA:
         table = path.with_name(_DATA[package]).read_text(encoding="utf-8")
         for row in csv.DictReader(table.splitlines()):
@@ -233,8 +230,6 @@ class Graph:
     ) -> set[str]:
         """The modules that are loaded where names of a module are used, each of what
         the one before stands for.
-
-        seen: the module and name of the calls that led here.
         """
         homes = self._with_parents(module)
         if not homes or not names or (module, names[0]) in seen:

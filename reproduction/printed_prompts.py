@@ -227,11 +227,7 @@ def differences(printed: str, ours: str) -> Iterator[dict[str, str]]:
 
 
 def _slots(text: str, names: Mapping[str, str]) -> str:
-    """The text with its place holders as slots of one form.
-
-    names: how a place holder is called in the paper -> the slot's name; brackets are
-    place holders only where they are named here.
-    """
+    """The text with its place holders as slots of one form."""
 
     def braces(match: re.Match[str]) -> str:
         name = match[1] or match[2]

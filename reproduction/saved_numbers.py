@@ -259,11 +259,7 @@ def _write(path: Path, table: pd.DataFrame, split: list[str] | None = None) -> N
 
 
 def _save(path: Path, table: Any, split: list[str] | None = None) -> None:
-    """Write a table of parquet, packed as small as may be.
-
-    split: columns of floats whose bytes are stored one place of all values after the
-    other, which packs better.
-    """
+    """Write a table of parquet, packed as small as may be."""
     import pyarrow.parquet as parquet
 
     options: dict[str, Any] = {"compression": "zstd", "compression_level": 19}

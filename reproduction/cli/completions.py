@@ -110,10 +110,7 @@ def completions(options: Completions) -> None:
 
 
 def _check_options(options: Completions) -> None:
-    """Pass without options of the other use, the catalogue's or the evaluator's.
-
-    Raises: ValueError.
-    """
+    """Pass without options of the other use, the catalogue's or the evaluator's."""
     of_other_use: tuple[str, ...] = (*OF_EVALUATOR, "skip_incomplete")
     reason = (
         "which evaluator? {flag} needs --evaluator; without one, the catalogue's "

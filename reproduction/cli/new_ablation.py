@@ -138,11 +138,7 @@ def new_ablation(
 
 
 def _make(name: str, parameters: dict[str, Any], tracked: bool) -> None:
-    """Write the notebook with these parameters, where they can be so.
-
-    tracked: whether it is one of the catalogue.
-    Raises: ValueError naming what cannot be.
-    """
+    """Write the notebook with these parameters, where they can be so."""
     from reproduction.study import ablations
 
     evaluator = parameters["evaluator"]
@@ -171,9 +167,6 @@ def _make(name: str, parameters: dict[str, Any], tracked: bool) -> None:
 def _data(name: str, columns: Sequence[str]) -> str:
     """A data set's name as it is; a file of rows by its path, and a note of how it is
     read.
-
-    columns: of the file, `OURS=THEIRS`.
-    Raises: InputError for a file that cannot be read, or has no ratings.
     """
     from nlgeval_lib import datasets
     from nlgeval_lib.scoring import chosen_rows
@@ -260,11 +253,7 @@ def _settings(texts: Sequence[str] | None) -> dict[str, Any]:
 
 
 def _free_path(name: str, tracked: bool) -> Path:
-    """The path of the new notebook.
-
-    tracked: whether it is one of the catalogue.
-    Raises: ValueError where the name is no id, or is in use.
-    """
+    """The path of the new notebook."""
     from nlgeval_lib import files
     from reproduction.report.notebook import shown
     from reproduction.study import catalogue
@@ -296,10 +285,7 @@ def _title(evaluator: str, swept: dict[str, list[Any]]) -> str:
 
 
 def _entry(data: str, title: str) -> dict[str, Any]:
-    """What the catalogue knows of the output, beside its id and its place.
-
-    data: as `ablations.check` gives it.
-    """
+    """What the catalogue knows of the output, beside its id and its place."""
     from nlgeval_lib import datasets
     from reproduction.study import ablations
 

@@ -70,10 +70,7 @@ def numbers(
 def _ask(
     asked: Path, work: Path, ids: Sequence[str], jobs: int, fresh: bool = False
 ) -> None:
-    """Run the outputs that read texts, or the scores of texts, their results apart.
-
-    fresh: with an empty metric cache, so that every value is computed.
-    """
+    """Run the outputs that read texts, or the scores of texts, their results apart."""
     from nlgeval_lib import files
     from nlgeval_lib.datasets.numbers import collected
     from reproduction import saved_numbers as build
@@ -105,11 +102,7 @@ def _ask(
 
 
 def _make(folder: Path, asked: Path, whole: bool) -> None:
-    """Write the bundle below `folder`.
-
-    whole: every output was asked: all is made of the sets' files, and a score that none
-    asked for is dropped. Else the scores of sets' texts alone are new.
-    """
+    """Write the bundle below `folder`."""
     from judgecard import recordings
     from nlgeval_lib import datasets
     from nlgeval_lib.datasets import numbers as bundle

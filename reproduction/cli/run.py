@@ -1,22 +1,17 @@
-"""`nlgeval run` and `sweep` execute notebooks of the catalogue;
-`verify` finds edits by hand; `scoreboard` and `report` show results.
+"""`nlgeval run` and `sweep` execute notebooks of the catalogue; `verify` finds edits by
+hand; `scoreboard` and `report` show results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from nlgeval_lib.cli._options import DryRun, Several, app, option, say
 from nlgeval_lib.names import pair
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from reproduction.study.catalogue import Entry
 
 Mode = Annotated[
     Literal["full", "quick"],
@@ -31,9 +26,6 @@ Jobs = Annotated[
     option(
         "--jobs", "-j", min=1, help="Notebooks at a time; default: 2, or 1 on one core."
     ),
-]
-Timeout = Annotated[
-    int | None, option(min=1, help="Seconds that a cell may take; default: any.")
 ]
 Force = Annotated[
     bool, typer.Option("--force", help="Run also what nothing changed for.")
@@ -56,7 +48,9 @@ def run(
         Several,
         option("-p", "--parameter", metavar="NAME=VALUE", help="A trial's value."),
     ] = None,
-    timeout: Timeout = None,
+    timeout: Annotated[
+        int | None, option(min=1, help="Seconds that a cell may take; default: any.")
+    ] = None,
 ) -> None:
     """Run the notebooks that something changed for, then the scoreboard.
 
@@ -72,6 +66,7 @@ def run(
       nlgeval run meta_split -p seed=7              a trial, in results/partial/
       nlgeval run --dry-run                         what would run, and why
     """
+    from reproduction.report import notebook
     from reproduction.runner.session import Session, listing
     from reproduction.runner.stale import Options
     from reproduction.study import catalogue
@@ -82,7 +77,13 @@ def run(
     values = _values(parameter)
     entries = list(outputs.select(ids or (), paper or ()))
     if values and not ids:
-        entries = _with_parameters(entries, values)
+        every = entries
+        entries = []
+        for entry in every:
+            if values.keys() <= notebook.read(entry.path).parameters.keys():
+                entries.append(entry)
+        if not entries:
+            raise ValueError(f"--parameter: no output has {' and '.join(values)}")
     options = Options(mode, _jobs(jobs), force, replace, timeout, values)
     if dry_run:
         for line in listing(outputs, options, entries):
@@ -104,7 +105,6 @@ def sweep(
     table: Annotated[str, option(help="Which table to print.")] = "",
     force: Force = False,
     dry_run: DryRun = False,
-    timeout: Timeout = None,
 ) -> None:
     """Run one output's notebook for every combination of parameter values; join what it
     saved into one CSV a table.
@@ -120,6 +120,7 @@ def sweep(
           -p "aggregators=['lr','ridge'],['rf']" --mode quick
       nlgeval sweep meta_split -p seed=1,2,3 --table fitted     print the table `fitted`
     """
+    from nlgeval_lib.tables import show
     from reproduction.report.notebook import shown
     from reproduction.runner import trials
     from reproduction.study import catalogue
@@ -129,16 +130,18 @@ def sweep(
     entry = outputs[output]
     points = trials.points(outputs, entry, values, mode)
     if dry_run:
-        _print_points(points, force)
+        for point in points:
+            state = "there" if point.saved and not force else "run"
+            typer.echo(f"{state:6} {point.label}")
         return
-    finished, failed = trials.sweep(
-        entry, points, jobs=_jobs(jobs), force=force, timeout=timeout
-    )
+    finished, failed = trials.sweep(entry, points, _jobs(jobs), force)
     tables = trials.joined(entry, finished)
     absent = bool(table) and table not in tables
     if absent:
         say(f"no table {table!r}; the notebook saved {', '.join(tables) or 'none'}")
-    _print_table(tables, table, list(values))
+    title = table if table in tables else next(iter(tables), "")
+    if title:
+        typer.echo(show(trials.brief(tables[title], list(values)), title).text)
     for path in trials.save(entry, tables, mode):
         typer.echo(f"written: {shown(path)}")
     raise typer.Exit(1 if failed or absent else 0)
@@ -178,12 +181,10 @@ def verify(
     for finding in found:
         typer.echo(str(finding))
     count = len({finding.file for finding in found})
-    sealed = len(seal.read())
-    typer.echo(
-        f"{count} files are not as they were made"
-        if count
-        else f"{sealed} files are as they were made"
-    )
+    if count:
+        typer.echo(f"{count} files are not as they were made")
+    else:
+        typer.echo(f"{len(seal.read())} files are as they were made")
     raise typer.Exit(1 if found else 0)
 
 
@@ -232,42 +233,6 @@ def report(
     site = pages.build(Path(output) if output else None, mode)
     counts = f"{site.pages} pages, {site.executed} of them with outputs"
     typer.echo(f"{counts}: {shown(site.index)}")
-
-
-def _print_table(
-    tables: dict[str, pd.DataFrame], title: str, parameters: list[str]
-) -> None:
-    """Print the table of this title; the first one where there is none."""
-    from nlgeval_lib.tables import show
-    from reproduction.runner import trials
-
-    if title not in tables:
-        title = next(iter(tables), "")
-    if title:
-        typer.echo(show(trials.brief(tables[title], parameters), title).text)
-
-
-def _with_parameters(entries: list[Entry], values: dict[str, str]) -> list[Entry]:
-    """The outputs whose notebooks have all of these parameters.
-
-    Raises: ValueError where no notebook has.
-    """
-    from reproduction.report import notebook
-
-    chosen = []
-    for entry in entries:
-        if values.keys() <= notebook.read(entry.path).parameters.keys():
-            chosen.append(entry)
-    if not chosen:
-        raise ValueError(f"--parameter: no output has {' and '.join(values)}")
-    return chosen
-
-
-def _print_points(points: Iterable[Any], force: bool) -> None:
-    """Print the points of a sweep, and which of them would run."""
-    for point in points:
-        state = "there" if point.saved and not force else "run"
-        typer.echo(f"{state:6} {point.label}")
 
 
 def _jobs(jobs: int | None) -> int:

@@ -19,6 +19,20 @@ __all__ = ["SITE", "Output", "comparison"]
 
 SITE = Path(__file__).parent / "site"  # templates and scripts of the report's pages
 
+
+def filled(template: str, **values: object) -> str:
+    """A template of `site/` for Markdown, with these values."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(SITE),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template(template).render(values)
+
+
 # The runner reads notebooks, and needs no pandas for it.
 __getattr__ = loaded_on_use(
     __name__, {"output": ("Output",), "comparisons": ("comparison",)}

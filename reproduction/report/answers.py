@@ -2,10 +2,8 @@
 reading, what is missing.
 
 An `Answer` holds the notebook's own words and the saved result; `markdown` makes the
-page of it, `pages` the pages of all outputs, and `report.pages` the site's. Below
-stands what backs a reading: of it only what saved results bear out is shown.
-
-`notebooks/readings.csv` has a line for each number and comparison of a reading:
+page of it. Of a reading only what saved results bear out is shown:
+`notebooks/readings.csv` has a line for each of its numbers and comparisons:
 
 - `said`: words of the section Reading;
 - `value`: the number as it is written, a bound (`>0`, `<=.05`) or a text, nothing where
@@ -86,8 +84,6 @@ _TYPES: dict[str, type] = {
 def base(entry: Entry, mode: str = "full") -> str:
     """The name under which an output's result is saved, without an ending:
     `results/[quick|mini|private/]<paper>/<id>`.
-
-    entry: of the catalogue. mode: "full" or "quick".
     """
     folder = saving.folder(mode, entry.route, entry)
     return "/".join(filter(None, ["results", folder, entry.paper, entry.id]))
@@ -97,9 +93,7 @@ def base(entry: Entry, mode: str = "full") -> str:
 class Answer:
     """What one saved output says.
 
-    entry: of the catalogue.
-    record: its provenance, as `saving.read_json` gives it; empty for an output that
-    saved nothing, which then has its title and claim alone.
+    record: its provenance, as `saving.read_json` gives it.
     folder: below `results/`, where it is saved; None for where its mode and route
     belong.
     """
@@ -287,16 +281,23 @@ class Answer:
         return _saved_table(_table_of(name), caption, rows)
 
     @property
-    def folded(self) -> list[tuple[str, tables.Table]]:
-        """The tables that a page folds, each with the name of its file."""
-        if self.cells is not None or self.entry.id == CLAIMS:
-            return []
-        tables_by_name = zip(self._in_order, self.shown, strict=True)
+    def parted(self) -> tuple[list[tables.Table], list[tuple[str, tables.Table]]]:
+        """The tables that a page shows open: the first one, and those of tests; and
+        those that it folds, each with the name of its file.
+        """
+        if self.cells is not None:
+            return self.shown, []
+        if self.entry.id == CLAIMS:
+            return self.shown[:1], []
+        leading = []
         folded = []
+        tables_by_name = zip(self._in_order, self.shown, strict=True)
         for number, (name, table) in enumerate(tables_by_name):
-            if not _stands_open(number, table):
+            if _stands_open(number, table):
+                leading.append(table)
+            else:
                 folded.append((name, table))
-        return folded
+        return leading, folded
 
     def _saved(self, part: str) -> pd.DataFrame:
         """One of its saved tables: `<id>__<part>.csv`."""
@@ -320,8 +321,6 @@ def _place_on_page(name: str) -> int:
 def _stands_open(number: int, table: tables.Table) -> bool:
     """Whether a table is shown unfolded: the first one, coverage, and tests, unless it
     is long.
-
-    number: its place on the page, from 0.
     """
     label = table.caption.lower().split(" (")[0]
     is_open = number == 0 or label.endswith(("variants", "tests", "tests of pairs"))
@@ -333,8 +332,6 @@ def _saved_table(
 ) -> tables.Table:
     """A saved table: words that are the same in every row stand above it once, an
     interval is one column, and signatures are details.
-
-    rows: at most so many are shown.
     """
     frame = frame.copy()  # the same file is shown short and long
     signatures: list[str] = []
@@ -360,21 +357,13 @@ def _saved_table(
     if words:
         caption = f"{caption} ({', '.join(words)})"
     frame = frame.rename(columns={"route": "origin"})
-    table = tables.show(
-        frame,
-        caption,
-        notes=notes,
-        rows=rows,
-    )
+    table = tables.show(frame, caption, notes=notes, rows=rows)
     return dataclasses.replace(table, details=tuple(signatures))
 
 
 def _without_repeats(frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The frame without columns that say the same in every row, and what they say, by
     column.
-
-    Of numbers only an empty column goes, and none of `_KEPT`. A frame of one row keeps
-    all its columns.
     """
     same: dict[str, Any] = {}
     if len(frame) <= 1:
@@ -403,11 +392,7 @@ def _are_signatures(values: pd.Series) -> bool:
 
 
 def _with_intervals(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with one column for the two ends of an interval.
-
-    Ends are columns of numbers named `<stem>_low` and `<stem>_high`; an interval that
-    lacks an end is None.
-    """
+    """The frame with one column for the two ends of an interval."""
     for low in [name for name in frame if str(name).endswith("_low")]:
         stem = low.removesuffix("_low")
         high = f"{stem}_high"
@@ -450,12 +435,9 @@ _MODES = {"full": "", "quick": "a small share of the data"}
 
 
 def markdown(answer: Answer) -> str:
-    """The answer as a page for a code host, beside the result.
-
-    The answer's sentences come first, then claim, open tables, figures and reading;
-    further tables are folded, and how it was made stands last. Links are relative to
-    the folder of the page. Of a long page the folded tables show their first rows, and
-    lead to the whole.
+    """The answer as a page for a code host, beside the result: the answer's sentences,
+    claim, open tables, figures and reading, folded tables, how it was made. Of a long
+    page the folded tables show their first rows, and lead to the whole.
     """
     for rows in FOLDED_ROWS:
         page = _page(answer, rows)
@@ -481,7 +463,10 @@ def _page(answer: Answer, rows: int) -> str:
             parts.append(answer.kinds.markdown)
     parts.append(_links(answer, link))
     parts.append(answer.claim)
-    parts += _tables_first(answer)
+    leading, _ = answer.parted
+    for table in leading:
+        parts += [table.markdown, _bullets(table.notes)]
+        parts.append(web.folded(tables.DETAILS, _bullets(table.details)))
     if answer.entry.id == CLAIMS:
         parts += claims_page.grouped(answer.shown[1:])
     for name in answer.figures:
@@ -532,10 +517,7 @@ def first_screen_of(answer: Answer) -> tables.Table:
 
 
 def _with_links(html: str, names: Iterable[str], root: str) -> str:
-    """The markup with each name of a file as a link to it.
-
-    names: below the checkout. root: the way from the page to the checkout, `../../`.
-    """
+    """The markup with each name of a file as a link to it."""
     for name in names:
         link = f'<a href="{tables.esc(root + name)}">{tables.esc(name)}</a>'
         html = html.replace(tables.esc(name), link)
@@ -545,8 +527,6 @@ def _with_links(html: str, names: Iterable[str], root: str) -> str:
 def _about_figure(answer: Answer, name: str) -> str:
     """What a figure shows, for those who do not see it: the output's title, and the
     figure's own name where it has one.
-
-    name: of its file.
     """
     stem = posixpath.basename(name).removesuffix(".png")
     suffix = stem.removeprefix(answer.entry.id).strip("_")
@@ -554,38 +534,13 @@ def _about_figure(answer: Answer, name: str) -> str:
     return ": ".join(filter(None, [answer.title, words]))
 
 
-def _leading(answer: Answer) -> list[tables.Table]:
-    """The tables that a page shows open: the first one, and those of tests; a long
-    one is folded below the figure.
-    """
-    if answer.entry.id == CLAIMS:
-        return answer.shown[:1]
-    leading = []
-    for number, table in enumerate(answer.shown):
-        if answer.cells is not None or _stands_open(number, table):
-            leading.append(table)
-    return leading
-
-
-def _tables_first(answer: Answer) -> list[str]:
-    """The open tables, each with its notes and what is folded below it."""
-    parts = []
-    for table in _leading(answer):
-        parts += [table.markdown, _bullets(table.notes)]
-        parts.append(web.folded(tables.DETAILS, _bullets(table.details)))
-    return parts
-
-
 def _tables_below(
     answer: Answer, rows: int, link: Callable[[str, str], str]
 ) -> list[str]:
-    """The further tables, folded.
-
-    rows: at most so many of each.
-    link: makes a link of a file's name and a text.
-    """
+    """The further tables, folded, with at most so many rows of each."""
     parts = []
-    for name, table in answer.folded:
+    _, folded = answer.parted
+    for name, table in folded:
         if table.lines > rows:
             table = answer.table(name, rows)
         paragraphs = [table.markdown, _bullets(table.notes)]
@@ -597,10 +552,7 @@ def _tables_below(
 
 
 def _making(answer: Answer, link: Callable[[str, str], str]) -> str:
-    """Where the numbers come from, and how to make them again.
-
-    link: makes a link of a file's name and a text.
-    """
+    """Where the numbers come from, and how to make them again."""
     entry = answer.entry
     record = answer.record
     sources = [
@@ -618,10 +570,7 @@ def _making(answer: Answer, link: Callable[[str, str], str]) -> str:
 
 
 def _links(answer: Answer, link: Callable[[str, str], str]) -> str:
-    """Where the numbers are, why some are missing, and what would make them.
-
-    link: makes a link of a file's name and a text.
-    """
+    """Where the numbers are, why some are missing, and what would make them."""
     links = [link(answer.record["notebook"], "notebook")]
     if answer.numbers:
         links.insert(0, link(answer.numbers[0], "the numbers"))
@@ -642,13 +591,11 @@ def _bullets(lines: Iterable[str]) -> str:
 
 
 def saved_cells(name: str) -> pd.DataFrame | None:
-    """The cells that an output compared; None where there is no such file.
+    """The cells that an output compared, with the columns of `papers.comparison.RESULT`;
+    None where there is no such file.
 
     name: as records give it, `results/<paper>/<id>.csv`.
-    Returns: the columns of `papers.comparison.RESULT`, also of a file that was saved
-    before rows had kinds; `n` and `draws` are whole numbers or missing.
-    Raises: ValueError naming a damaged file: a column that is not there, a number that
-    is none, an unknown verdict.
+    Raises: ValueError naming a damaged file.
     """
     path = files.located(name)
     if not path.exists():
@@ -658,11 +605,7 @@ def saved_cells(name: str) -> pd.DataFrame | None:
 
 @functools.lru_cache(maxsize=256)
 def _cells_of(name: str, path: Path, modified: int) -> pd.DataFrame:
-    """`saved_cells` of a file that is there: the scoreboard, its page, the report and
-    the output's own page read it.
-
-    modified: the file's time, so that a changed file is read anew.
-    """
+    """`saved_cells` of a file that is there, read again where it changed."""
     types = defaultdict[str, type](lambda: str, _TYPES)
     try:
         # An empty text is no gap: only in columns of numbers is it NaN.
@@ -675,8 +618,6 @@ def _cells_of(name: str, path: Path, modified: int) -> pd.DataFrame:
         for column in _CELL:
             if column not in cells:
                 raise ValueError(f"no column {column!r}")
-        if "kind" not in cells:
-            cells = papers.described(cells)
         unknown = cells.loc[~cells["verdict"].isin(papers.VERDICTS), "verdict"]
         # Lines of the file are counted from 1, and the first is its head.
         for row, verdict in unknown.items():
@@ -690,10 +631,9 @@ def _cells_of(name: str, path: Path, modified: int) -> pd.DataFrame:
 
 
 def pages(entries: Iterable[Entry]) -> dict[str, bytes]:
-    """The page of every saved output by its name beside the result:
+    """The page of every output that saved a full result, by its name:
     `results/<paper>/<id>.md`.
 
-    entries: of the catalogue; those that saved no full result have no page.
     Raises: ValueError naming a damaged result.
     """
     contents = {}
@@ -715,10 +655,8 @@ def read_answer(entry: Entry) -> Answer | None:
 
 def page_of_run(entry: Entry, folder: str) -> dict[str, bytes]:
     """The page that a run writes beside its own result; empty where the scoreboard
-    writes it for all, and for a quick run, which has none unless it is of a notebook of
-    one's own.
+    writes it for all.
 
-    entry: of the catalogue.
     folder: below `results/`, where the run saved.
     """
     is_exercise = folder == "mini" and entry.paper == META
@@ -749,35 +687,25 @@ _ONE: dict[str, Callable[[pd.Series], Any]] = {
 }
 
 
-def backing(notebook: str = "") -> list[dict[str, str]]:
-    """What backs the reading of a notebook, or of all.
-
-    notebook: its path below `notebooks/`; "" for all.
-    Returns: lines of `notebooks/readings.csv`, each by column; none where there is no
-    such file.
-    """
-    lines = _lines(files.notebooks() / "readings.csv")
-    return [line for line in lines if notebook in ("", line["notebook"])]
-
-
 @functools.lru_cache(maxsize=2)
 def _lines(path: Path) -> list[dict[str, str]]:
     """The lines of `readings.csv` by column; none where there is no such file."""
     if not path.is_file():
         return []
-    return pd.read_csv(
-        path,
-        dtype=str,
-        keep_default_na=False,
-    ).to_dict("records")
+    return pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+
+
+def backing(notebook: str = "") -> list[dict[str, str]]:
+    """The lines of `notebooks/readings.csv` that back the reading of a notebook, by its
+    path below `notebooks/`; "" for all.
+    """
+    lines = _lines(files.notebooks() / "readings.csv")
+    return [line for line in lines if notebook in ("", line["notebook"])]
 
 
 def holds(line: Mapping[str, str], frame: pd.DataFrame) -> bool:
-    """Whether these rows give what `line` says of them, to the digits that it says.
-
-    line: of `notebooks/readings.csv`, with `where`, `take`, `of` and `value`.
-    frame: the rows of its file.
-    Returns: False, too, where no row is left, or several where one is needed.
+    """Whether the rows of its file give what a line says of them, to the digits that it
+    says. False, too, where no row is left, or several where one is needed.
 
     Example:
     >>> rows = pd.DataFrame({"level": ["input", "system"], "tau": [0.31, 0.62]})
@@ -790,19 +718,11 @@ def holds(line: Mapping[str, str], frame: pd.DataFrame) -> bool:
     values: Any = frame[[name for name in frame if str(name) in asked]]
     try:
         if line["where"]:
-            values = values.query(
-                line["where"],
-                engine="python",
-                local_dict={},
-            )
+            values = values.query(line["where"], engine="python", local_dict={})
         if line["take"] in values:
             values = values[line["take"]]
         elif line["take"]:
-            values = values.eval(
-                line["take"],
-                engine="python",
-                local_dict={},
-            )
+            values = values.eval(line["take"], engine="python", local_dict={})
         value = _ONE[line["of"]](values)
     except (ValueError, IndexError):  # no such row, or several
         return False
@@ -815,14 +735,11 @@ def holds(line: Mapping[str, str], frame: pd.DataFrame) -> bool:
 
 
 def backed(text: str, notebook: str, mode: str = "full") -> str:
-    """The sentences of a reading that the saved results back; how many others there
-    are is said at the end.
+    """The points of a reading whose lines in `readings.csv` all hold; how many others
+    there are is said at the end.
 
-    text: the section Reading, Markdown; its points are parted by "\\n- ".
-    notebook: its path below `notebooks/`.
+    text: the section Reading, Markdown. notebook: its path below `notebooks/`.
     mode: "full" or "quick", whose results are looked at.
-    Returns: the points all of whose lines in `readings.csv` hold; a point that has no
-    line there stands.
     """
     # a point keeps its bullet: the one before it may be left out
     points = re.split(r"\n(?=- )", text)
@@ -846,11 +763,7 @@ def _saved(line: Mapping[str, str], mode: str) -> bool:
     """Whether the saved result gives what a line of `readings.csv` says of it."""
     name = line["file"]
     if mode == "quick":
-        name = name.replace(
-            "results/",
-            "results/quick/",
-            1,
-        )
+        name = name.replace("results/", "results/quick/", 1)
     if not files.located(name).is_file():
         return False
     return holds(line, _table_of(name))
@@ -858,23 +771,11 @@ def _saved(line: Mapping[str, str], mode: str) -> bool:
 
 def _table_of(name: str) -> pd.DataFrame:
     """A saved table that is there, read once; nobody changes it."""
-    return saved_table(name, files.located(name).stat().st_mtime_ns)
+    path = files.located(name)
+    return _read(path, path.stat().st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=256)
-def saved_table(name: str, modified: int) -> pd.DataFrame:
-    """A saved table by the name that records give it.
-
-    modified: when the file was written last, in nanoseconds; it is read again where
-    this is another.
-    """
-    return _read(files.located(name))
-
-
-def _read(path: Path) -> pd.DataFrame:
+def _read(path: Path, modified: int) -> pd.DataFrame:
     """A saved table; only an empty cell is a gap, so that "NA" stays a word."""
-    return pd.read_csv(
-        path,
-        keep_default_na=False,
-        na_values=[""],
-    )
+    return pd.read_csv(path, keep_default_na=False, na_values=[""])

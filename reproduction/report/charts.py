@@ -107,8 +107,6 @@ def paper_vs_ours(
 def _with_both_numbers(cells: pd.DataFrame) -> pd.DataFrame:
     """The cells that are drawn, with `number` (the printed one), `label` (of the line)
     and `head` (of the panel).
-
-    Raises: ValueError where there is none.
     """
     both = cells[cells["ours"].notna() & (cells["verdict"] != "extra")].copy()
     if both.empty:
@@ -121,10 +119,7 @@ def _with_both_numbers(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _name_lines(axes: Iterable[Any], heights: Mapping[str, int]) -> None:
-    """Name the lines at the left of these axes.
-
-    heights: where the line of each label is.
-    """
+    """Name the lines at the left of these axes."""
     labels = [bars.short(label) for label in heights]
     for ax in axes:
         ax.set_yticks(list(heights.values()), labels)
@@ -139,11 +134,7 @@ def _letters_of_a_title(labels: Iterable[str], width: float, columns: int) -> in
 
 
 def _arranged(both: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
-    """The line of each cell, and the head of its panel.
-
-    Columns are heads where they are few, else part of the line's label; heads are then
-    empty.
-    """
+    """The line of each cell, and the head of its panel."""
     rows = both["row"]
     columns = both["column"]
     if 1 < columns.nunique() <= _MAX_HEADS and rows.nunique() > 1:
@@ -157,10 +148,6 @@ def _arranged(both: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
 def _panels_across(panels: int, statistics: int, width: float) -> int:
     """How many panels stand beside each other: the statistics of one head, where they
     fit.
-
-    panels: how many there are.
-    statistics: how many of them belong to one head.
-    width: of the figure, in inches.
     """
     across = max(1, int(width / 2.2))
     if 1 < statistics <= across:
@@ -169,11 +156,7 @@ def _panels_across(panels: int, statistics: int, width: float) -> int:
 
 
 def _panel(ax: Any, part: pd.DataFrame, heights: dict[str, int]) -> None:
-    """The cells of one panel; lines without a cell say so where they are few.
-
-    part: the cells of this panel, as `_with_both_numbers` gives them.
-    heights: where the line of each label is.
-    """
+    """The cells of one panel; lines without a cell say so where they are few."""
     labels = set(part["label"])
     if part.empty:
         middle = {"transform": ax.transAxes, "ha": "center"}
@@ -190,11 +173,7 @@ def _panel(ax: Any, part: pd.DataFrame, heights: dict[str, int]) -> None:
 
 
 def _dots(ax: Any, y: np.ndarray, part: pd.DataFrame) -> None:
-    """Printed numbers as rings, ours as marks of their verdict, and intervals.
-
-    y: the height of each cell's line.
-    part: the cells of a panel, in the same order.
-    """
+    """Printed numbers as rings, ours as marks of their verdict, and intervals."""
     ours = part["ours"].to_numpy(float)
     printed = part["number"].to_numpy(float)
     low = part["ci_low"].to_numpy(float)
@@ -245,10 +224,7 @@ def _kinds(part: pd.DataFrame) -> np.ndarray:
 
 
 def _finish_panels(axes: np.ndarray, panels: int, xlabel: str) -> None:
-    """Hide axes without a panel, label the lowest panels, and draw a line at zero.
-
-    axes: `[row, column]`, more than there are panels.
-    """
+    """Hide axes without a panel, label the lowest panels, and draw a line at zero."""
     columns = axes.shape[1]
     for place, ax in enumerate(axes.flat):
         ax.set_visible(place < panels)
@@ -261,11 +237,7 @@ def _finish_panels(axes: np.ndarray, panels: int, xlabel: str) -> None:
 
 
 def _outcome(cells: pd.DataFrame, title: str) -> str:
-    """The title, and what was tested and became of it.
-
-    Without the count of untested own numbers: some of the table's cells may not be
-    drawn.
-    """
+    """The title, and what was tested and became of it."""
     compared = cells[cells["verdict"] != "extra"]
     text = papers.own_in_words(compared)
     own_cells = compared[compared["kind"] == papers.OWN]
@@ -351,10 +323,7 @@ def scoreboard(frame: pd.DataFrame, names: Mapping[str, str]) -> Any:
 
 
 def _shared_bars(ax: Any, part: pd.DataFrame) -> None:
-    """A bar for each printed table of a paper, its status and own numbers beside it.
-
-    part: the rows of the scoreboard that are of this paper.
-    """
+    """A bar for each printed table of a paper, its status and own numbers beside it."""
     y = np.arange(len(part))
     # Each share begins where the one before it ends.
     start = np.zeros(len(part))

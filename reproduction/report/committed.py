@@ -114,12 +114,7 @@ def _joined(outputs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 def _output(
     output: dict[str, Any], count: int | None, seen: set[str]
 ) -> dict[str, Any] | None:
-    """One output with what a reader is shown of it; None where that is nothing.
-
-    count: of its cell.
-    seen: the style sheets, pictures and tables that stand above it; new ones are
-    added.
-    """
+    """One output with what a reader is shown of it; None where that is nothing."""
     kind = output["output_type"]
     if kind == "stream":
         return output | {"text": _lines("".join(output["text"]))}

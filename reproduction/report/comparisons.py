@@ -135,14 +135,8 @@ def _noted(cells: pd.DataFrame) -> pd.DataFrame:
 def _own_first(block: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The cells to show, the own method's rows first, and those of the other rows of
     which nothing was computed but what follows from printed numbers.
-
-    Where that would leave nothing to show, or nothing to fold, all cells are shown.
     """
-    if "kind" in block:
-        is_own = block["kind"] == papers.OWN
-    else:
-        # Cells that were saved before rows had kinds: no row is known to be own.
-        is_own = block["row"].isna()
+    is_own = block["kind"] == papers.OWN
     ours = block["ours"].where(block["route"] != "published")
     # A row with one computed number is shown whole.
     has_ours = ours.groupby(block["row"]).transform(lambda values: values.notna().any())
@@ -322,10 +316,7 @@ def _fits_wide(block: pd.DataFrame) -> bool:
 
 
 def _wide(block: pd.DataFrame, numbered: _Notes) -> Drawn:
-    """The printed table's own rows and columns, with its groups of both.
-
-    A printed name has its groups before it, parted by " | ": "SummEval | coherence".
-    """
+    """The printed table's own rows and columns, with its groups of both."""
     columns = block[["column", "statistic"]].drop_duplicates()
     keys = list(columns.itertuples(index=False, name=None))
     has_several = block["statistic"].nunique() > 1
@@ -358,11 +349,7 @@ def _wide_lines(
     labels: dict[str, list[str]],
     numbered: _Notes,
 ) -> list[list[Cell]]:
-    """The lines of a wide table.
-
-    keys: the (column, statistic) of each column. labels: each printed row with its
-    groups and, last, its name.
-    """
+    """The lines of a wide table."""
     width = max(map(len, labels.values()))
     cells: dict[tuple[str, ...], list[Any]] = {}
     for cell in block.itertuples(index=False):
@@ -390,8 +377,6 @@ def _wide_lines(
 def _row_note(row: Sequence[Sequence[Any]], numbered: _Notes) -> int:
     """The number of the one note that several cells of a row have; 0 where there is
     none, or each cell bears its own.
-
-    row: of each column the cells that stand in it, none or several.
     """
     notes = [cells[0].note for cells in row if cells]
     if len(notes) < 2 or not notes[0]:
@@ -402,11 +387,7 @@ def _row_note(row: Sequence[Sequence[Any]], numbered: _Notes) -> int:
 
 
 def _grouped_head(heads: list[list[str]], corner: str, width: int) -> str:
-    """The head of a wide table: a line a level, equal groups as one cell.
-
-    heads: of each column its groups and, last, its name. corner: what stands below all
-    levels over the rows' names, `width` columns of them.
-    """
+    """The head of a wide table: a line a level, equal groups as one cell."""
     depth = max(map(len, heads))
     # Every column's name stands on the lowest level, whatever groups it has above.
     filled = []
@@ -495,8 +476,6 @@ def _beside(cells: Sequence[Any], numbered: _Notes, noted: bool = True) -> Cell:
 def _cell(cell: Any, numbered: _Notes, below: bool = True, noted: bool = True) -> Cell:
     """Ours with its mark, the printed number in brackets where it is another, and the
     number of its reason.
-
-    below: with the printed number. noted: with the number of the reason.
     """
     number = ""
     if noted and cell.note:
@@ -550,11 +529,7 @@ def _note_number(note: str, numbered: _Notes) -> int:
 
 
 def _look(cell: Any) -> tuple[str, str]:
-    """What a cell is, in one sign, none where it differs; and its shade.
-
-    The shade of a number that differs says how far it is from the printed one, in
-    steps of the last printed digit: near to 5, off to 50, far beyond.
-    """
+    """What a cell is, in one sign, none where it differs; and its shade."""
     last_digit = float(papers.parse(cell.printed).unit)
     steps = abs(cell.difference) / last_digit
     if steps <= 5:
@@ -588,8 +563,7 @@ def _decimals(cell: Any) -> int:
 
 def _ours(cell: Any) -> str:
     """Our number as the paper would print it: its decimals, and no nought before the
-    point where the paper prints none. A whole number beside nothing printed is a
-    count.
+    point where the paper prints none. A whole number beside nothing printed is a count.
     """
     is_count = not cell.printed and float(cell.ours).is_integer()
     decimals = 0 if is_count else _decimals(cell)

@@ -135,10 +135,7 @@ _SUMS = papers.COUNTS[: papers.COUNTS.index("construction")]
 
 
 def _some(row: Mapping[str, float], count: str) -> str:
-    """`28 of 30 equal (chance: 1.1)`; a dash for none.
-
-    count: "recomputed" or "consistent".
-    """
+    """`28 of 30 equal (chance: 1.1)`; a dash for none."""
     return papers.outcome(row, count) if row[count] else "–"
 
 
@@ -175,10 +172,7 @@ def supported(cells: pd.DataFrame) -> str:
 
 
 def _without_methods(cells: pd.DataFrame, told: list[dict[str, Any]]) -> str:
-    """What is supported where no method is: the table's arithmetic, or nothing.
-
-    told: kinds whose numbers follow from other printed ones, more than by chance.
-    """
+    """What is supported where no method is: the table's arithmetic, or nothing."""
     counted = papers.counts(cells)
     more = ""
     if not counted["recomputed"]:
@@ -356,8 +350,6 @@ def printed_alone(cells: pd.DataFrame) -> str:
 def _lead_in_words(lead: papers.Ahead, where: str) -> str:
     """In how many printed cells the own row is above the other, each statistic by
     itself.
-
-    where: how the sentence begins.
     """
     own_row = lead.own.replace(" | ", ", ")
     other_row = lead.other.replace(" | ", ", ")

@@ -1,20 +1,15 @@
-"""The leaderboard of recorded judges as a page, a table, and HTML with sort and filter:
-`results/judges.md` and `.csv`, made from what the output `others_judges` saved.
-
-`table` joins its saved tables: judges that rate outputs (`_wide`), judges of labels
-(`_labels`) and of pairs (`_pairs`), and the judge cards. `texts` gives the two files by
-name, `markdown` the page, `html` the page of the site.
+"""The leaderboard of recorded judges: `results/judges.md` and `.csv`, made from what the
+output `others_judges` saved of judges that rate outputs (`_wide`), of labels (`_labels`)
+and of pairs (`_pairs`), and of judge cards.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import pandas as pd
 
 from judgecard import web
 from nlgeval_lib import files, tables
-from reproduction.report import saving, sentences
+from reproduction.report import filled, saving, sentences
 
 OUTPUT = "others_judges"
 BASE = f"results/meta/{OUTPUT}"
@@ -62,23 +57,6 @@ _NEW_NAMES = {
     "tied scores": "tied",
     "bias": "position_bias",
 }
-# Two paragraphs of the page and of the site, Markdown.
-HIDES = """A single number hides much; each table shows it.
-
-- **Level.** "Over all outputs" mixes two questions: which system is better, and which output
-  of one input. A judge may answer one alone; the columns *within an input* and *over
-  systems* tell them apart.
-- **Systems.** The interval beside the value is for other systems and inputs like these. With
-  *these systems* alone it is narrower, and says nothing of a new one.
-- **Families.** Systems that come from one model are no independent evidence. Where families
-  are known, the last interval leaves out whole families.
-- **Ties, coverage, order.** A judge that gives one score to many outputs, leaves outputs
-  without a score, or takes the option that is shown first can have the same number as one
-  that does not."""
-ASKED = (
-    "Every judge whose scores or verdicts are published for a set here, beside "
-    "metrics, what costs nothing, and the raters' agreement with each other."
-)
 
 
 def table() -> pd.DataFrame:
@@ -129,8 +107,6 @@ def _saved(name: str) -> pd.DataFrame:
 def _wide(rated: pd.DataFrame) -> pd.DataFrame:
     """A row a judge and aspect: tau-b over all outputs with what stands beside it, and
     the other levels and coefficients as columns.
-
-    rated: a row a judge, aspect, level and coefficient.
     """
     is_main = (rated["level"] == "dataset") & (rated["coef"] == "kendall-b")
     main = rated[is_main].assign(measure="tau-b").set_index(_KEYS)
@@ -193,41 +169,30 @@ def texts() -> dict[str, bytes]:
 
 
 def markdown(frame: pd.DataFrame) -> str:
-    """The page: the answer, what a single number hides, a folded table a set and
-    aspect, and the cards.
+    """The page (`site/judges.md.jinja`): the answer, what a single number hides, a
+    folded table a set and aspect, and the cards.
 
     frame: as `table` gives it, with at least one row that is no baseline in each group.
     """
-    parts = [
-        "# The recorded judges: one table of all",
-        f"**Answer.** {_sentence()}",
-        "[the numbers](judges.csv) · [how they were made](meta/others_judges.md) · "
-        "with sort and filter: `make report` · a judge of your own beside them: "
-        "`nlgeval card beside card/card.json`",
-        ASKED,
-        "## What a single number hides",
-        HIDES,
-        "## The tables",
-    ]
+    parts = []
     for (name, aspect), rows in frame.groupby(["set", "aspect"], sort=False):
         best = rows[~rows["baseline"]].iloc[0]
         title = f"{name}, {aspect}: {len(rows)} rows, first {best['judge']}"
-        rows_table = _md(_brief(rows))
-        parts.append(web.folded(tables.for_markdown(title), rows_table))
-    parts += _cards()
-    return "\n\n".join(parts) + "\n"
-
-
-def _sentence() -> str:
-    """The answer of the output in one sentence."""
-    return sentences.sentence(OUTPUT, BASE)
+        parts.append(web.folded(tables.for_markdown(title), _md(_brief(rows))))
+    cards = _saved("cards")
+    if len(cards):
+        rows = cards[["judge", "set", "verdict", "card"]]
+        cards = rows.rename(columns={"card": "file"})
+    return filled(
+        "judges.md.jinja",
+        answer=sentences.sentence(OUTPUT, BASE),
+        parts=parts,
+        cards=_md(cards) if len(cards) else "",
+    )
 
 
 def _brief(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows for readers: an interval is one cell, columns without a value go.
-
-    rows: of one set and aspect, which have one measure.
-    """
+    """The rows for readers: an interval is one cell, columns without a value go."""
     records = rows.to_dict("records")
     measure = rows["measure"].iat[0]
     columns = {
@@ -249,10 +214,7 @@ def _brief(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _interval(row: dict[str, object], kind: str) -> str:
-    """The value with its interval, or the interval of another question alone.
-
-    kind: "ci" for the first, else "these" or "families"; as the columns are named.
-    """
+    """The value with its interval, or the interval of another question alone."""
     low = row[f"{kind}_low"]
     high = row[f"{kind}_high"]
     ends = ""
@@ -273,20 +235,6 @@ def _ranks(row: dict[str, object]) -> str:
 def _number(value: object) -> str:
     """A number with three decimals; empty for a gap."""
     return "" if pd.isna(value) else f"{value:.3f}"
-
-
-def _cards() -> Iterator[str]:
-    """The cards that are known, each with its verdict."""
-    cards = _saved("cards")
-    if cards.empty:
-        return
-    yield "## Their cards"
-    yield (
-        "May a judge be trusted, for what, and how far? The numbers of each card lie "
-        "in `data/cards/`; `make cards` makes them anew from the recordings."
-    )
-    rows = cards[["judge", "set", "verdict", "card"]]
-    yield _md(rows.rename(columns={"card": "file"}))
 
 
 def _md(frame: pd.DataFrame) -> str:

@@ -120,10 +120,7 @@ def _show_tests(
 
 
 def _asked_alike(mini: Mapping[str, JudgeScores]) -> dict[str, JudgeScores]:
-    """One variant for all that asked the same: they would repeat each other's rows.
-
-    Its label is the first one's, with how many others there are.
-    """
+    """One variant for all that asked the same: they would repeat each other's rows."""
     variants: dict[str, list[str]] = {}
     for variant, scores in mini.items():
         variants.setdefault(scores.signature, []).append(variant)

@@ -274,10 +274,7 @@ def _is_injected(cell: str, source: Source) -> bool:
 
 
 def _parameters(tree: ast.Module) -> dict[str, Parameter]:
-    """The assignments of the parameters cell, by name.
-
-    Raises: SyntaxError with the line that breaks a rule.
-    """
+    """The assignments of the parameters cell, by name."""
     parameters: dict[str, Parameter] = {}
     for node in tree.body:
         try:
@@ -304,10 +301,8 @@ def _parameters(tree: ast.Module) -> dict[str, Parameter]:
 
 
 def _kind(default: Any) -> Any:
-    """The type that a default asks for; ints among floats count as floats, so that
-    `[1, 2.5]` asks for `list[float]`.
-
-    Raises: ValueError for a default of another type.
+    """The type that a default asks for; ints among floats count as floats, so that `[1,
+    2.5]` asks for `list[float]`.
     """
     if default is None:
         return Any
@@ -326,10 +321,7 @@ def _kind(default: Any) -> Any:
 
 
 def _annotated(node: ast.expr) -> Any:
-    """The type that an annotation names: `int`, `list[str]`, `int | None`.
-
-    Raises: ValueError for any other annotation.
-    """
+    """The type that an annotation names: `int`, `list[str]`, `int | None`."""
     match node:
         case ast.Name(id=name) if name in _TYPES:
             return _TYPES[name]

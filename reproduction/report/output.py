@@ -1,11 +1,8 @@
 """One output of the catalogue, from inside its notebook: compare, show, save.
 
-An `Output` collects what the notebook gives it: compared cells (`compare`), tables
-(`frame`), pictures (`figure`), facts and notes (`record`, `note`, `missing`). `save`
-decides where all of it goes (`_place`), writes it together or not at all, and leaves a
-trace for the runner. What must not be saved is refused where it is given: mini numbers
-beside printed ones, a judge's number that names no judge, a correlation without
-signature, n and interval (`_check_routes`, `_check_signatures`).
+An `Output` collects what the notebook gives it; `save` decides where all of it goes
+(`_place`), writes it together or not at all, and leaves a trace for the runner. What must
+not be saved is refused where it is given (`_check_routes`, `_check_signatures`).
 """
 
 from __future__ import annotations
@@ -43,14 +40,11 @@ class Output:
 
     id: an entry of `notebooks/catalogue.toml`.
     mode: "full" or "quick" (results kept apart).
-    parameters: the values that the notebook ran with, all but `mode`; with others than
-    the catalogue's, or by other code than its notebook's, results go to
-    `results/partial/`.
+    parameters: the values that the notebook ran with, all but `mode`.
     route: where the numbers come from, if not as the catalogue says.
     scratch: for an id that is in no catalogue; results go to `results/partial/`, and
     `route` must be given.
-    Raises: CatalogueError for an unknown id; ValueError for an unknown mode or route,
-    and for a scratch output without a route or with an id that is fit for no file.
+    Raises: CatalogueError; ValueError.
     """
 
     def __init__(
@@ -109,9 +103,8 @@ class Output:
         """What was saved last: the first screen, the first table and the first figure.
         A notebook begins with it, and `save` puts what the run gave in its place.
 
-        Returns: None in a notebook, which shows it; elsewhere the table. A sentence
-        that nothing is saved yet, where that is so, or that what is saved cannot be
-        shown: that must not stop the run that replaces it.
+        Returns: None in a notebook, which shows it; elsewhere the table. It says where
+        nothing is saved yet, or cannot be shown.
         """
         table, drawn = self._answer()
         if not figures.in_notebook():
@@ -126,8 +119,6 @@ class Output:
     def _show_what_is_saved(self, place: saving.Place) -> None:
         """Put what is saved now in the place of the answer that stands at the top, and
         of the pictures: pixels depend on the machine, and those that are saved stay.
-
-        place: where it is; nothing changes for a run that is set apart.
         """
         if place.why or not figures.in_notebook():
             return
@@ -182,18 +173,15 @@ class Output:
         """Our numbers beside the printed ones, as `papers.compare`; remembered for the
         result file.
 
-        A computed correlation needs `signature`, `n` and an interval (`ci_low`,
-        `ci_high`), or a `reason` why it has none. What another judge than the paper's
-        gave (`study.judges`) gets a row of its own.
+        A computed correlation needs `signature`, `n` and an interval, or a `reason` why
+        it has none. What another judge than the paper's gave gets a row of its own.
 
-        ours: the columns `row, column, statistic, value`, and those that
-        `papers.compare` takes beside them.
+        ours: `row, column, statistic, value`, and what `papers.compare` takes beside.
         table: by default the one that the catalogue says is covered.
         reason: why printed cells are not in `ours`.
         lacking: the same for some of them, by (row, column), column or row.
         Returns: a row a printed number and route, with its verdict.
-        Raises: ValueError for unknown cells, for mini numbers, for a correlation
-        without its signature, and for no `table` where the output covers several.
+        Raises: ValueError.
         """
         if table is None:
             if len(self.entry.covers) != 1:
@@ -224,8 +212,6 @@ class Output:
     ) -> tables.Table:
         """Printed beside ours, styled; the last line of a cell, or in `display()`.
 
-        cells: as `compare` gives them.
-        caption: by default the output's title.
         layout: auto, wide, long.
         Raises: ValueError for an empty frame or an unknown layout.
         """
@@ -237,14 +223,10 @@ class Output:
     def frame(
         self, frame: pd.DataFrame, name: str, caption: str = "", digits: int = 3
     ) -> tables.Table:
-        """Save an extra table as `<id>__<name>.csv`, and show it.
+        """Save an extra table as `<id>__<name>.csv`, and show its first 60 rows.
 
-        frame: with at least one row; its index is not saved.
-        name: lower-case letters and digits, joined by single underscores.
-        caption: what stands above the table that is shown.
         digits: decimals of a float as it is shown; the file has ten significant digits.
-        Returns: the first 60 rows, styled.
-        Raises: ValueError for a bad name, or no row.
+        Raises: ValueError for a name that is fit for no file, or no row.
         """
         _check_file_name(name)
         if frame.empty:
@@ -274,8 +256,6 @@ class Output:
         """Save a matplotlib figure as `<id>[__<name>].svg` and `.png`, and show it;
         it is finished and closed.
 
-        fig: a `matplotlib.figure.Figure`.
-        name: needed for all figures of an output but one; "" for a figure alone.
         Raises: ValueError for a name that is fit for no file.
         """
         text = self.entry.title or self.id
@@ -293,29 +273,20 @@ class Output:
         self._notes.append(text)
 
     def missing(self, what: str, reason: str) -> None:
-        """Something that this run could not give, and why.
-
-        what: as a page lists it, such as the name of a table.
-        reason: why; `papers.gap` writes one of the usual kinds.
-        Raises: ValueError for an empty reason.
+        """Something that this run could not give, and why (`papers.gap` writes one of the
+        usual kinds). Raises: ValueError for an empty reason.
         """
         if not reason.strip():
             raise ValueError(f"{self.id}: say why {what!r} is missing")
         self._missing.append({"what": what, "reason": reason})
 
     def aside(self, why: str) -> None:
-        """Save this run to `results/partial/`.
-
-        why: what it shows instead of what the catalogue's entry promises; the line that
-        `save` prints says it after "because".
-        """
+        """Save this run to `results/partial/`; the line that `save` prints says why."""
         self._why_apart = why
 
     def record(self, **facts: Any) -> None:
         """Facts for the provenance: `model`, `revision`, `prompts={name: hash}`,
-        `signatures=[...]`, and others.
-
-        A fact of the same name that was recorded earlier is replaced.
+        `signatures=[...]`, and others; the last of a name counts.
         """
         self._facts.update(facts)
 
@@ -351,13 +322,11 @@ class Output:
         return tables.show(frame, f"{self.id}, mode {self.mode}, route {self.route}")
 
     def save(self) -> None:
-        """Save everything, or nothing, and print one line.
+        """Save everything, or nothing, and print one line that says where.
 
-        Full runs go to `results/<paper>/`, quick ones to `results/quick/`, those of
-        route mini to `results/mini/`, one's own to `results/private/`; with other
-        parameters than the catalogue's, by other code than its notebook's, or with less
-        than is already there, to `results/partial/`; figures likewise. Files whose
-        values did not change (1e-6, or the catalogue's `tolerance`) are left alone.
+        With other parameters than the catalogue's, by other code than its notebook's, or
+        with less than is already there, that is `results/partial/`. Files whose values
+        did not change (1e-6, or the catalogue's `tolerance`) are left alone.
 
         Raises: ValueError for nothing to save; OSError.
         """
@@ -375,16 +344,20 @@ class Output:
         changed = saving.changed(contents, self.entry.tolerance)
         # Which code made it, and what it made.
         made = {
-            "code": self._code() if place.folder in ("", "mini") else {},
+            "code": self._code(place.folder),
             "files": saving.hashes(contents, changed, saved),
         }
         record = self._provenance(cells) | made
-        if saved is not None and not changed and self._stands(saved | made, record):
-            record = saved | made
-        is_new = bool(
+        tolerance = self.entry.tolerance
+        if saved is not None and not changed:
+            # Values that are equal to the last digit leave the record, its code aside.
+            same = saving.same_record(saved | made, record, tolerance)
+            if same or _sets_without_texts():
+                record = saved | made
+        is_new = (
             saved is None
-            or changed
-            or not saving.same_record(saved, record, self.entry.tolerance)
+            or bool(changed)
+            or not saving.same_record(saved, record, tolerance)
         )
         fresh = {}
         if is_new:
@@ -394,42 +367,22 @@ class Output:
             fresh = {record_name: text.encode(), **changed}
             saved_files = (saved or {}).get("files", ())
             saving.write(fresh, {*saved_files} - {*contents})
-        self._write_page(place.folder)
+        if self.entry.path.is_file():  # no scratch output
+            from reproduction.report import answers
+
+            page = answers.page_of_run(self.entry, place.folder)
+            saving.write(saving.changed(page))
         line = self._closing_line(cells, place, "saved" if is_new else "unchanged")
         self._leave_trace(place, line, [record_name, *contents], [*fresh])
         # What changed is in the runner's line: a notebook shows the same at every run.
         print(f"{self.id}: {self._closing_line(cells, place, 'saved')}")
         self._show_what_is_saved(place)
 
-    def _stands(self, earlier: dict[str, Any], record: dict[str, Any]) -> bool:
-        """Whether an earlier record stays, its code aside, where the values are equal
-        to the last digit: what it says of a result made from texts, and the day of one
-        that other code gives as well.
-        """
-        same = saving.same_record(earlier, record, self.entry.tolerance)
-        return same or bool(_sets_without_texts())
-
-    def _write_page(self, folder: str) -> None:
-        """Write the page of a result that no scoreboard shows.
-
-        folder: below results/, where this run is saved.
-        """
-        from reproduction.report import answers
-
-        if not self.entry.path.is_file():  # a scratch output
-            return
-        saving.write(saving.changed(answers.page_of_run(self.entry, folder)))
-
     def _leave_trace(
         self, place: saving.Place, line: str, names: list[str], fresh: list[str]
     ) -> None:
         """Write down what was saved: for the runner where it asks for it, else for
         whoever runs the notebook alone.
-
-        place: where it was saved.
-        line: as `save` prints it.
-        names: all files of the result.
-        fresh: those that were written.
         """
         losses = Counter[str]()
         for loss in place.losses:
@@ -459,10 +412,7 @@ class Output:
     def _closing_line(
         self, cells: pd.DataFrame | None, place: saving.Place, outcome: str
     ) -> str:
-        """What was saved and where, in the one line that `save` prints.
-
-        outcome: "saved" or "unchanged".
-        """
+        """What was saved and where, in the one line that `save` prints."""
         clauses = []
         if cells is not None:
             clauses.append(comparisons.summary(cells).rstrip("."))
@@ -484,15 +434,7 @@ class Output:
         return "; ".join(clauses)
 
     def _place(self, cells: pd.DataFrame | None) -> saving.Place:
-        """Where this run is saved: its own folder, or apart, and why.
-
-        A run is set apart where it is no answer to the catalogue's entry (other
-        parameters, other code than its notebook's), and where it would replace a
-        result by a lesser one. NLGEVAL_TRIAL sets every run apart, and
-        with NLGEVAL_REPLACE a run may replace a result that has more.
-
-        cells: of all compared tables; None where nothing was compared.
-        """
+        """Where this run is saved: its own folder, or apart, and why."""
         folder = saving.folder(self.mode, self.route, self.entry)
         reason = self._why_apart or saving.others(self.entry, self.parameters)
         if not reason and os.environ.get("NLGEVAL_TRIAL"):
@@ -529,10 +471,7 @@ class Output:
         return saving.Place(folder)
 
     def _name(self, top: str, folder: str, end: str = "") -> str:
-        """The name of a file of this output below `top`, "results" or "figures".
-
-        folder: below `top`, "" for full results. end: what follows the id.
-        """
+        """The name of a file of this output below `top`, "results" or "figures"."""
         return "/".join(filter(None, [top, folder, self.paper, self.id + end]))
 
     def _all_cells(self) -> pd.DataFrame | None:
@@ -551,10 +490,7 @@ class Output:
         return list(dict.fromkeys(signatures))
 
     def _contents(self, cells: pd.DataFrame | None, folder: str) -> dict[str, bytes]:
-        """The tables and figures of this run by the names of their files.
-
-        folder: below results/ and figures/, "" for full results.
-        """
+        """The tables and figures of this run by the names of their files."""
         contents = {}
         if cells is not None:
             name = self._name("results", folder, ".csv")
@@ -597,11 +533,9 @@ class Output:
             facts=facts,
         )
 
-    def _code(self) -> dict[str, str]:
-        """The hashes of the notebook that makes this result, and of the modules beside
-        it; nothing where it has none.
-        """
-        if self.entry.path.is_file():
+    def _code(self, folder: str) -> dict[str, str]:
+        """The hashes of the notebook that makes this result, and of modules beside it."""
+        if folder in ("", "mini") and self.entry.path.is_file():
             return notebook.code(notebook.read(self.entry.path))
         return {}
 
@@ -631,10 +565,7 @@ class _Nothing:
 
 
 def _scratch_entry(id: str, route: catalogue.Route | None) -> catalogue.Entry:
-    """An entry for an output that is in no catalogue.
-
-    Raises: ValueError without a route, or for an id that is not fit for a file.
-    """
+    """An entry for an output that is in no catalogue."""
     if route is None or not re.fullmatch(r"[a-z0-9_]+", id):
         raise ValueError(
             "a scratch output needs a route and an id of lower-case letters, "
@@ -657,9 +588,6 @@ def _check_file_name(name: str) -> None:
 def _own_rows(ours: pd.DataFrame) -> pd.DataFrame:
     """The cells with those that another judge than the paper's gave in rows of their
     own; the printed cells say whose they are.
-
-    Such a judge stands in the signature after `catalogue.JUDGED_BY`; its row gets its
-    name, and the printed row a reason in the place of the number.
     """
     ours = ours.reset_index(drop=True)  # tables joined by concat repeat their index
     if "signature" not in ours:
@@ -687,10 +615,7 @@ def _own_rows(ours: pd.DataFrame) -> pd.DataFrame:
 
 
 def _check_routes(cells: pd.DataFrame, where: str) -> None:
-    """Refuse routes that there are not, and the miniature judge's.
-
-    where: how the message begins. Raises: ValueError.
-    """
+    """Refuse routes that there are not, and the miniature judge's."""
     unknown = sorted({*cells["route"]} - {*catalogue.ROUTES})
     if unknown:
         allowed = ", ".join(catalogue.ROUTES)
@@ -705,8 +630,6 @@ def _check_routes(cells: pd.DataFrame, where: str) -> None:
 def _check_signatures(cells: pd.DataFrame, where: str) -> None:
     """Refuse a judge's number whose signature names no judge, and a computed
     correlation without signature, n and interval.
-
-    where: how the message begins. Raises: ValueError.
     """
     signatures = cells["signature"]
     names_judge = signatures.str.contains("model:|judge:")
@@ -737,9 +660,7 @@ def _check_signatures(cells: pd.DataFrame, where: str) -> None:
 
 
 def _sets_without_texts() -> list[str]:
-    """The data sets that came from the numbers in the checkout, their texts not
-    here.
-    """
+    """The data sets that came from the numbers in the checkout, their texts not here."""
     # A module that was never loaded gave nothing: so it is not loaded for the answer.
     numbers = sys.modules.get("nlgeval_lib.datasets.numbers")
     return numbers.used() if numbers else []
@@ -760,10 +681,7 @@ def _first_cell(cells: pd.DataFrame) -> str:
 
 @functools.lru_cache(maxsize=4)
 def public_data(name: str, **options: Any) -> pd.DataFrame | None:
-    """A public data set for the audit's counts; None where its files are not here.
-
-    name, options: as `datasets.load` takes them. The last four sets are kept in memory.
-    """
+    """A public data set for the audit's counts; None where its files are not here."""
     from nlgeval_lib import datasets
 
     try:

@@ -141,10 +141,7 @@ def _executed(entry: Entry, mode: str) -> dict[str, Any] | None:
 def _of_output(
     entry: Entry, mode: str, executed: dict[str, Any] | None, pictures: Pictures
 ) -> _Page:
-    """The page of an output, with its notebook.
-
-    executed: the notebook with its outputs, if any; else its source is shown.
-    """
+    """The page of an output, with its notebook."""
     base = answers.base(entry, mode)
     record = saving.read_json(f"{base}.json")
     answer = answers.Answer(entry, record or {})
@@ -172,10 +169,7 @@ def _listed(pages: Sequence[_Page]) -> str:
 
 
 def _body(page: _Page, places: Mapping[str, str], pictures: Pictures) -> str:
-    """A page's Markdown as HTML in which nothing runs, with its pictures.
-
-    places: of the site's pages, by the names of the committed ones.
-    """
+    """A page's Markdown as HTML in which nothing runs, with its pictures."""
     folder = posixpath.dirname(page.name)
     # Each picture is a paragraph: text, then alt, path and text again and again.
     pieces = _PICTURE.split(page.text)
@@ -222,10 +216,7 @@ def words_of(content: str) -> str:
 
 
 def _search(found: Iterable[tuple[str, str, str]]) -> str:
-    """The page that searches all others: the words of each stand in it.
-
-    found: place, title and words of each.
-    """
+    """The page that searches all others: the words of each stand in it."""
     block = json.dumps(list(found), ensure_ascii=False).encode()
     packed = base64.b64encode(gzip.compress(block, mtime=0)).decode()
     content = web.render("search.html", site=SITE, data=packed)

@@ -1,8 +1,6 @@
 """The reproduction report: scope, results table by table, what was easy and what was
-hard, in the headings of the ML Reproducibility Challenge and of QRA++.
-
-`markdown` joins fixed paragraphs (below) with what the results say: `recomputed`
-chooses the numbers that were computed here, `table` measures them by printed table and kind.
+hard, in the headings of the ML Reproducibility Challenge and of QRA++; and the numbers
+that were computed here, in the form in which QRA++ exchanges them.
 """
 
 from __future__ import annotations
@@ -17,65 +15,11 @@ from reproduction import papers
 from reproduction import printed_prompts as printed
 from reproduction.papers import agreement, numbers
 from reproduction.papers.counting import PLURALS, ROUTES, WORDS
+from reproduction.report import filled, saving
 from reproduction.report.claims_page import COUNTS as CLAIM_COLUMNS
 from reproduction.report.comparisons import titled
 
 LEAST = 5  # fewer numbers have no correlation worth the name
-_ELSEWHERE = """\
-That is a replication of the papers' claims and no test of their numbers: another model
-answered. [Each claim](meta/meta_replication.md) stands with its differences and intervals.
-The rest of this report is about the papers' own numbers."""
-_SCOPE = """\
-Five papers propose an evaluator of generated text each: TIGERScore, SemScore, HD-Eval,
-Prometheus and CoAScore. They print how well it agrees with human ratings, or with the
-scores of GPT-4. Every table and figure of the papers was looked at. The question here is
-whether the printed numbers come out again from public data, or by running the judges."""
-_METHODS = """\
-Data: public data sets with human ratings, and published outputs of judges
-(`data/registry.csv` has the address, sha256 and licence of each file). Code: written anew
-from the papers; the statistics are held against scipy, sacrebleu, nlpstats and other
-papers' printed numbers in the tests. Prompts: the papers' own, {prompts}. Outputs,
-ratings and splits: the published ones, wherever there are any.
-
-Where a paper is silent, `data/assumed.csv` says what was taken: {assumed}.
-{fitted} The variants are listed in `data/paper_tables/searched.csv`."""
-_COMPARED = """\
-*Equal* is within 0.51 of the last printed digit, or by a rounding habit of the paper that
-`data/paper_tables/rounding.csv` names. *By chance* is how many would be equal on average,
-were the printed numbers of each column dealt out anew. CV\\* is the coefficient of variation of
-the printed number and ours, in per cent, corrected for a sample of two (Belz 2022): type
-I of QRA++. It assumes a scale with a true zero; a correlation near 0 makes it large, and
-there the plain difference says more. Pearson's r of printed numbers and ours, of a table
-with five or more, is type II. The papers print no labels of items that could be
-compared (type III). Findings (type IV) are below."""
-_FINDINGS = """\
-The claims of the papers are held against the numbers that they print. This tests no
-method: {evidence}. The claims are in our words, some with a threshold of ours;
-[the page of claims](meta/meta_claims.md) has each with its evidence."""
-_COMPUTE = """\
-All results were made on two processor cores without a GPU; `notebooks/durations.csv` has
-the seconds of each notebook, first with nothing stored and then again. What a run of the
-papers' own judges takes in GPU hours or dollars is printed by
-`nlgeval completions --dry-run`."""
-_EASY = """\
-Lexical metrics on SummEval, Topical-Chat, WMT22 and WebNLG, once it was known which
-references a metric takes, and whether a correlation is over all outputs, over systems or
-within inputs; the arithmetic of the printed tables; the prompts."""
-_HARD = """\
-The papers seldom say at which level they correlate, which references a metric takes, how
-ties, answers that could not be read and rounding are treated. The judges' own scores were
-seldom published, so that few numbers of the methods themselves can be computed without
-their weights and a GPU, an API, or ratings and outputs that are not public."""
-_UNTRIED = """\
-Judges that are served by an API, for want of a key. Models of 7 billion parameters and
-more, for want of a GPU. Training the papers' models at full size. Each number that is not here has
-its reason on the page of its table, with the command that would bring it where there is
-one. Pages beyond the five papers (ablations, statistics, other papers' judges) are not
-part of this report."""
-_AUTHORS = (
-    "None was sought. What is said of a paper rests on its text and on what its "
-    "authors published."
-)
 
 
 def markdown(
@@ -84,43 +28,25 @@ def markdown(
     titles: Mapping[str, str],
     found: str = "",
 ) -> str:
-    """The report, Markdown.
+    """The report, Markdown; its paragraphs stand in `site/REPORT.md.jinja`.
 
     cells: of all outputs, as `scoreboard.cells` gives them.
     claims: a row a claim, as the output of the claims saves them; may be empty.
     titles: each paper's name.
     found: what came of asking the claims of another judge; it stands first.
     """
-    methods = _METHODS.format(
-        prompts=_prompts(), assumed=_assumed(), fitted=after_fitting()
+    return filled(
+        "REPORT.md.jinja",
+        found=found,
+        prompts=_prompts(),
+        assumed=_assumed(),
+        fitted=after_fitting(),
+        own_methods="\n".join(_own_methods(cells, titles)),
+        all_numbers=_all_numbers(cells),
+        results=table(cells, titles),
+        evidence=_evidence(claims) if len(claims) else "",
+        supported=_md(_supported(claims, titles)) if len(claims) else "",
     )
-    parts = [
-        "# Reproduction report",
-        *([found, _ELSEWHERE] if found else []),
-        "## Scope",
-        _SCOPE,
-        "## Methods and data",
-        methods,
-        "## Results",
-        "\n".join(_own_methods(cells, titles)),
-        _all_numbers(cells),
-        _COMPARED,
-        table(cells, titles),
-    ]
-    if len(claims):
-        findings = _FINDINGS.format(evidence=_evidence(claims))
-        title = "## Findings: do the printed numbers support the papers' claims?"
-        parts += [title, findings, _md(_supported(claims, titles))]
-    sections = {
-        "Compute": _COMPUTE,
-        "What was easy": _EASY,
-        "What was hard": _HARD,
-        "What was not tried": _UNTRIED,
-        "Contact with the authors": _AUTHORS,
-    }
-    for title, text in sections.items():
-        parts += [f"## {title}", text]
-    return "\n\n".join(parts) + "\n"
 
 
 def recomputed(cells: pd.DataFrame) -> pd.DataFrame:
@@ -178,11 +104,7 @@ def table(cells: pd.DataFrame, titles: Mapping[str, str]) -> str:
 
 
 def _row(label: str, kind: str, part: pd.DataFrame, chance: float) -> dict[str, str]:
-    """The row of some numbers that were computed here.
-
-    label: the table's name. kind: theirs, in the plural. part: as `recomputed` gives
-    them. chance: how many would be equal by chance.
-    """
+    """The row of some numbers that were computed here."""
     near = agreement.nearness(part)
     equal = int((part["verdict"] == papers.comparison.EQUAL).sum())
     share = "" if math.isnan(near.near) else f"{near.near:.0%}"
@@ -329,3 +251,32 @@ def _md(frame: pd.DataFrame) -> str:
     """A frame as a table in Markdown."""
     rows = frame.astype(str).itertuples(index=False, name=None)
     return files.markdown_table(frame.columns, rows)
+
+
+EXCHANGE = "results/exchange.csv"
+
+
+def exchange(cells: pd.DataFrame) -> str:
+    """The text of EXCHANGE, the ReproNLP shared task's form: a row a number of a study.
+
+    What follows from other printed numbers, or came from another judge, repeats no
+    measurement and is not in it.
+
+    cells: as `scoreboard.cells` gives them.
+    """
+    tested = recomputed(cells)
+    experiment = tested["paper"] + " " + tested["table"]
+    criterion = tested["column"] + ", " + tested["statistic"]
+    rows = []
+    for place, study in {"printed": "original", "ours": "reproduction"}.items():
+        frame = {
+            "Key": experiment + "/" + tested["row"] + "/" + criterion,
+            "Study": study,
+            "Experiment": experiment,
+            "System": tested["row"],
+            "Criterion": criterion,
+            "Result": tested[place],
+        }
+        rows.append(pd.DataFrame(frame))
+    both = pd.concat(rows).sort_values(["Key", "Study"], kind="stable")
+    return saving.csv_text(both)

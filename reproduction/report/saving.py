@@ -438,10 +438,7 @@ def _csv_loss(file: str, saved_text: str, content: str) -> Loss | None:
 
 
 def _svg_loss(file: str, saved_text: str, content: str, is_made: bool) -> Loss | None:
-    """What a saved drawing shows and its new content does not; None where nothing.
-
-    is_made: whether the run drew it at all.
-    """
+    """What a saved drawing shows and its new content does not; None where nothing."""
     if not is_made:
         return Loss(file, "figures", 1, file)
     saved_names = set(_TEXT.findall(saved_text))

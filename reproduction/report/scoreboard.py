@@ -43,7 +43,7 @@ from reproduction.report import (
     charts,
     claims_page,
     comparisons,
-    exchange,
+    filled,
     judges_page,
     reproduction,
     saving,
@@ -92,29 +92,6 @@ ASIDE = (WORDS["orientation"], "largest difference", "route", "saved", "reason")
 COMPARED = ("reproduced", "partly", "undecided", "differs")
 # The order in which a table's routes are named.
 _ROUTES = ("run", "public", "published", "recorded", "mini")
-# How the counts are to be read, on the scoreboard's page and in the site.
-READING = (
-    "Each printed number has a kind (data/paper_tables/kinds.csv): the paper's own "
-    "method, its ablation, another LLM judge, a learned metric, a lexical metric, "
-    "human, or a count. Tested means computed here: from public data, or by running "
-    "the judge; what a paper's authors published of their own judge's outputs is "
-    "public data. What follows from other printed numbers tests no method. Of another "
-    "judge, prompt or run the distance is shown and no verdict is given. A run stands "
-    "beside what was derived or recorded, and such a number is in both counts. Equal "
-    "is within 0.51 of the last printed digit, or by a rounding habit of the paper "
-    "that data/paper_tables/rounding.csv names with its evidence. A run of the "
-    "paper's judge that is not equal is within the judge's own spread where it is no "
-    "farther from the printed number than 95 % of pairs of runs of one judge lie "
-    "apart, and half a step of the last printed digit; else apart. Chance: how many "
-    "would be equal on average, were the printed numbers of each column dealt out "
-    "anew; a recipe that was chosen among several by the numbers it gives "
-    "(data/paper_tables/searched.csv) had as many chances. A count is no more "
-    "than chance may give where chance reaches half of it on average, or all of it in more "
-    "than one of twenty deals. Equal by construction, whatever was measured: counted "
-    "in none, named in data/paper_tables/by_construction.csv. Of the numbers computed "
-    "here and equal it is said what they are: distinct ones, reprints of another "
-    "table's, averages of others, sizes, values of a single example."
-)
 # The types of the columns that count; what shuffled numbers reach is no whole number.
 _INTEGERS = {
     name: int
@@ -197,10 +174,7 @@ class _Printed(NamedTuple):
 
 
 def _gathered(mode: str) -> Iterator[_Printed]:
-    """Every printed table and figure with what was saved for it, in the papers' order.
-
-    Raises: ValueError for an unknown mode or a damaged file; CatalogueError.
-    """
+    """Every printed table and figure with what was saved for it, in the papers' order."""
     if mode not in ("full", "quick"):
         raise ValueError(f"mode is {mode!r}; allowed: full, quick")
     # Both by (paper, id of the printed table): an output may cover several tables,
@@ -225,10 +199,7 @@ def _gathered(mode: str) -> Iterator[_Printed]:
 
 
 def _saved(entry: Entry, mode: str) -> _Saved | None:
-    """What an output saved; None where it saved nothing.
-
-    Raises: ValueError naming a damaged file.
-    """
+    """What an output saved; None where it saved nothing."""
     base = answers.base(entry, mode)
     record = saving.read_json(f"{base}.json")
     if record is None:
@@ -508,7 +479,8 @@ def own_texts(
         compared = cells(mode)
         report = reproduction.markdown(compared, claims("claims"), TITLES, findings())
         contents["results/REPORT.md"] = report.encode()
-        contents[exchange.NAME] = exchange.text(compared).encode()
+        exchanged = reproduction.exchange(compared)
+        contents[reproduction.EXCHANGE] = exchanged.encode()
         contents |= judges_page.texts()
     return contents
 
@@ -570,28 +542,23 @@ def findings() -> str:
 
 
 def markdown(frame: pd.DataFrame, counted: pd.DataFrame) -> str:
-    """The scoreboard as Markdown: totals by kind, then a table a paper; rows without
-    numbers and how to read it are folded.
+    """The scoreboard as Markdown (`site/scoreboard.md.jinja`): totals by kind, then a
+    table a paper; rows without numbers are folded.
 
-    frame: as `build` gives it.
-    counted: as `kinds` gives them.
+    frame: as `build` gives it. counted: as `kinds` gives them.
     """
-    paragraphs = [
-        "# Scoreboard",
-        f"**Was a method tested?** {own_headline(counted)}.",
-        _md_table(totals(counted)),
-        reproduction.after_fitting(),
-        evidence(counted),
-        web.folded("How to read the counts", READING),
-    ]
+    sections = []
     for paper, part in frame.groupby("paper", sort=False):
-        paragraphs += _section(str(paper), part)
-    verdicts = claims()
-    if len(verdicts):
-        paragraphs.append("## Do the papers' own tables support their claims?")
-        paragraphs.append("Each claim stands on [its page](meta/meta_claims.md).")
-        paragraphs.append(_md_table(claims_page.by_paper(verdicts)))
-    return "\n\n".join(filter(None, paragraphs)) + "\n"
+        sections += _section(str(paper), part)
+    return filled(
+        "scoreboard.md.jinja",
+        headline=own_headline(counted),
+        totals=_md_table(totals(counted)),
+        fitted=reproduction.after_fitting(),
+        evidence=evidence(counted),
+        sections=list(filter(None, sections)),
+        claims=_md_table(claims_page.by_paper(claims())),
+    )
 
 
 def _section(paper: str, part: pd.DataFrame) -> list[str]:
@@ -628,10 +595,7 @@ def _in_short(reason: str) -> str:
 
 
 def _linked(row: Mapping[str, Any]) -> str:
-    """A printed table's name, with the page of the first output that covers it.
-
-    row: of the scoreboard; its `output` may name several, parted by commas.
-    """
+    """A printed table's name, with the page of the first output that covers it."""
     page = f"{row['paper']}/{row['output'].partition(',')[0]}"
     name = comparisons.titled(row["id"])
     if files.located(f"results/{page}.json").exists():
@@ -651,10 +615,7 @@ def _md_table(frame: pd.DataFrame) -> str:
 
 
 def _row(item: _Printed, stated: Row | None) -> dict[str, Any]:
-    """The scoreboard's row of a printed table, with the keys `COLUMNS`.
-
-    stated: what the catalogue says of a table that no notebook makes.
-    """
+    """The scoreboard's row of a printed table, with the keys `COLUMNS`."""
     printed = item.printed
     cells = item.cells
     # Counts, differences and routes as they are where nothing was compared.
@@ -698,11 +659,7 @@ def _row(item: _Printed, stated: Row | None) -> dict[str, Any]:
 
 
 def _own(printed: Any, tallied: list[dict[str, Any]]) -> dict[str, Any]:
-    """How many numbers of its own method a table prints, and what was tested of them.
-
-    tallied: the table's counts by kind.
-    Returns: the four columns of the scoreboard that begin with `own`.
-    """
+    """How many numbers of its own method a table prints, and what was tested of them."""
     numbers = papers.own_numbers(printed.paper, printed.id)
     counted: dict[str, Any] = {}
     for row in tallied:
@@ -726,9 +683,6 @@ def _own(printed: Any, tallied: list[dict[str, Any]]) -> dict[str, Any]:
 def _cells(printed: Any, results: list[_Saved]) -> pd.DataFrame | None:
     """The compared cells of one printed table from all outputs that cover it, one a
     printed cell and route.
-
-    Where two outputs give the same, a number goes before none, then the first of them;
-    never the nearer value.
     """
     frames = []
     for result in results:
@@ -753,8 +707,6 @@ def _cells(printed: Any, results: list[_Saved]) -> pd.DataFrame | None:
 def _unequal(tallied: list[dict[str, Any]]) -> str:
     """How many compared numbers of each kind are not equal, in words; empty where all
     are.
-
-    tallied: the counts by kind.
     """
     clauses = []
     for row in tallied:
@@ -774,11 +726,7 @@ def _status(
     tallied: list[dict[str, Any]],
     stated: Row | None,
 ) -> tuple[str, str]:
-    """A row's status, and why it is no better.
-
-    counts: of the table's cells, with the keys `papers.COUNTS`; tallied: by kind.
-    stated: what the catalogue says of a table that no notebook makes.
-    """
+    """A row's status, and why it is no better."""
     cells = item.cells
     # Numbers were compared: they decide, whatever the catalogue says.
     if cells is not None and counts["recomputed"] + counts["consistent"]:
@@ -819,11 +767,7 @@ def _compared_status(
     tallied: list[dict[str, Any]],
     stated: list[str],
 ) -> tuple[str, str]:
-    """The status of a table some of whose numbers were compared, and its reasons.
-
-    counts, tallied: as for `_status`. stated: the reason that the catalogue gives, if
-    any.
-    """
+    """The status of a table some of whose numbers were compared, and its reasons."""
     compared = counts["recomputed"] + counts["consistent"]
     equal = counts["recomputed_equal"] + counts["consistent_equal"]
     size = int(printed.cells)

@@ -2,13 +2,10 @@
 or read, and what it was made from.
 
 `results/MANIFEST.csv` has a line a file: `file`, `sha256`, and `made_from`, the hash of
-the two and of the names and contents of what it was made from (a CSV, a figure, a page
-or a notebook's outputs: its record; a record: the printed tables that its output
-covers). A run renews the
-lines of the files that it wrote (`renew`), and of no others. What people write is taken
-in by name, with `nlgeval verify --adopt` (`adopt`): every file that decides a number,
-and of texts the numbers in them. `report.verify` reads all this (`read`), and holds it
-against the files as they are (`line`).
+the two and of the names and contents of its origins (of a CSV, figure, page or notebook's
+outputs the record; of a record the printed tables). A run renews the lines of what it
+wrote (`renew`). What people write is taken in by name (`adopt`): every file that decides
+a number, and of texts the numbers in them.
 """
 
 from __future__ import annotations
@@ -82,11 +79,8 @@ _RESULT = re.compile(
 
 
 class Line(NamedTuple):
-    """What a file held when it was sealed, and what it was made from.
-
-    sha256: of the file.
-    made_from: the hash of its name, this sha256, and the names and contents of its
-    origins. It tells an edited line from an edited file.
+    """What a file held when it was sealed, and what it was made from: `made_from` tells
+    an edited line from an edited file.
     """
 
     sha256: str
@@ -118,9 +112,8 @@ def read() -> dict[str, Line]:
 
 
 def sealed_files() -> list[str]:
-    """The files that there are to seal, by name and in its order; the README's blocks
-    as `README.md#counts`, the numbers of a text as `docs/scale.md#numbers`. The
-    manifest itself is none.
+    """The files that there are to seal, by name; the README's blocks as
+    `README.md#counts`, the numbers of a text as `docs/scale.md#numbers`.
     """
     names = set()
     for top, endings in _ENDINGS.items():
@@ -194,10 +187,8 @@ def block(mark: str, text: str | None = None) -> str | None:
 
 
 def digest(name: str) -> str:
-    """The sha256 of a file, of a block of the README or of the numbers of a text; empty
-    where there is none.
-
-    name: from the checkout's root; a part as `sealed_files` gives it.
+    """The sha256 of a file or of a part of one, by its name as `sealed_files` gives it;
+    empty where there is none.
     """
     file, is_part, mark = name.partition("#")
     if not is_part:
@@ -240,10 +231,7 @@ def _shown() -> dict[str, Entry]:
 
 @functools.lru_cache(maxsize=4)
 def _shown_by(path: Path, modified: int) -> dict[str, Entry]:
-    """What `_shown` gives.
-
-    path, modified: the catalogue, and when it was written last.
-    """
+    """What `_shown` gives."""
     by_notebook: dict[str, Entry] = {}
     for entry in [*catalogue.load(path).outputs, catalogue.scoreboard_entry()]:
         by_notebook.setdefault(f"notebooks/{entry.notebook}#{OUTPUTS}", entry)
@@ -264,8 +252,6 @@ def output_of(name: str) -> str:
     """The id of the output that a result, figure or page is named after, or that is
     shown in a notebook; empty where a file is none.
 
-    name: from the checkout's root.
-
     Example:
     >>> output_of("figures/meta/meta_levels__mini.png")
     'meta_levels'
@@ -278,10 +264,7 @@ def output_of(name: str) -> str:
 
 
 def by_hand(name: str) -> bool:
-    """Whether people or a tool write this file, and no run does.
-
-    name: from the checkout's root.
-    """
+    """Whether people or a tool write this file, and no run does."""
     if name.startswith(("results/", "figures/")):
         # A record that lies right below results/ is no output's.
         return name.count("/") == 1 and name.endswith(".json")
@@ -291,12 +274,10 @@ def by_hand(name: str) -> bool:
 
 
 def sources(name: str, covers: Mapping[str, Collection[str]]) -> list[str]:
-    """The files that this one was made from.
+    """The files that this one was made from: of a record the printed tables that are
+    there, of another file of an output its record.
 
-    name: from the checkout's root.
     covers: the printed tables of each output, as `covered` gives them.
-    Returns: of a record the printed tables that are there, of another file of an output
-    its record; nothing for a file that no output made.
     """
     if name.endswith(f"#{OUTPUTS}"):
         shown = _shown().get(name)
@@ -329,17 +310,9 @@ def covered() -> dict[str, list[str]]:
 def line(name: str, covers: Mapping[str, Collection[str]]) -> Line:
     """The line of a file as it is now.
 
-    name: from the checkout's root.
     covers: the printed tables of each output, as `covered` gives them.
     """
-    return line_with(name, digest(name), covers)
-
-
-def line_with(name: str, sha256: str, covers: Mapping[str, Collection[str]]) -> Line:
-    """The line of a file whose content has this sha256, made from what is there now.
-
-    name, covers: as for `line`.
-    """
+    sha256 = digest(name)
     parts = [f"{name} {sha256}"]
     for origin in sorted(sources(name, covers)):
         parts.append(f"{origin} {digest(origin)}")
@@ -374,19 +347,6 @@ def renew(names: Iterable[str], written: Collection[str], gone: bool = True) -> 
         _write(lines)
 
 
-def add(names: Iterable[str]) -> None:
-    """Give a line to those of these files that have none; a run found them unchanged
-    since it made them.
-
-    names: from the checkout's root.
-    """
-    if applies():
-        sealed = read()
-        fresh = [name for name in names if name not in sealed]
-        if fresh:
-            renew(fresh, fresh, gone=False)
-
-
 def adopt(names: Iterable[str]) -> list[str]:
     """Seal files that people wrote, by name; files of these names that are no more lose
     their lines.
@@ -418,10 +378,7 @@ def adopt(names: Iterable[str]) -> list[str]:
 
 
 def _written_by_people(name: str, sealed: Iterable[str]) -> list[str]:
-    """The files among `sealed` that a name stands for, as for `adopt`.
-
-    Raises: ValueError where there is none, or none that people write.
-    """
+    """The files among `sealed` that a name stands for, as for `adopt`."""
     if name == ALL:
         return [file for file in sealed if by_hand(file)]
     name = Path(name).as_posix().rstrip("/")

@@ -89,11 +89,7 @@ def sentence(output: str, base: str) -> str:
 
 
 def _row(base: str, of: Mapping[str, str]) -> pd.Series:
-    """One row of a saved table, by column.
-
-    base: the name under which the result is saved. of: one of the entry's `rows`.
-    Raises: ValueError where several rows are left, or none.
-    """
+    """One row of a saved table, by column."""
     frame = pd.read_csv(files.located(f"{base}__{of['file']}.csv"))
     every_row = len(frame)
     if "where" in of:
@@ -112,10 +108,7 @@ def _row(base: str, of: Mapping[str, str]) -> pd.Series:
 
 
 def _holds(condition: str, rows: Mapping[str, pd.Series]) -> bool:
-    """Whether a condition holds of these rows.
-
-    Raises: ValueError for one of another form; KeyError for an unknown row or column.
-    """
+    """Whether a condition holds of these rows."""
     parts = _CONDITION.fullmatch(condition)
     if not parts:
         raise ValueError(f"if = {condition!r}; the form is ROW.COLUMN <= NUMBER")

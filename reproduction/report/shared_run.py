@@ -157,11 +157,7 @@ def _answered(
 def _replayed(
     question: Question, store: _Watching, model: str
 ) -> tuple[list[dict[str, Any]], str]:
-    """Who answered a question, read from the store once more; or why it has none.
-
-    Returns: what the manifest says of each revision that answered all of it, and "";
-    without any an empty list and the reason. The store notes what was read.
-    """
+    """Who answered a question, read from the store once more; or why it has none."""
     options = EngineOptions("replay", store=str(store.folder), model=model)
     try:
         revisions = judges.stored_revisions(question, options)
@@ -201,10 +197,7 @@ def _replayed(
 
 
 def _results(base: str, record: Mapping[str, Any]) -> dict[str, Path]:
-    """The files of an output's result by name; none where it has none.
-
-    base: the name of the result without an ending. record: its provenance.
-    """
+    """The files of an output's result by name; none where it has none."""
     if not record:
         return {}
     results = {}
@@ -216,10 +209,7 @@ def _results(base: str, record: Mapping[str, Any]) -> dict[str, Path]:
 
 
 def _write(path: Path, manifest: dict[str, Any], members: Mapping[str, Path]) -> None:
-    """Write the file: the manifest, which gains the hash of each member, first.
-
-    members: what else it holds, by name, from the files at these paths.
-    """
+    """Write the file: the manifest, which gains the hash of each member, first."""
     hashes = {name: files.sha256(members[name]) for name in sorted(members)}
     manifest["files"] = hashes
     text = json.dumps(files.plain(manifest), indent=1, ensure_ascii=False) + "\n"
@@ -270,10 +260,7 @@ def manifest_of(path: Path) -> dict[str, Any]:
 
 
 def _check_size(path: Path, bundle: zipfile.ZipFile) -> None:
-    """Raises: SharedRunError for a file that would unpack to too much.
-
-    The sizes are those that the file says; no more than these are ever read.
-    """
+    """Raises: SharedRunError for a file that would unpack to too much."""
     members = bundle.infolist()
     if len(members) > MOST_MEMBERS:
         raise SharedRunError(

@@ -44,8 +44,6 @@ def sentences(tests: pd.DataFrame, level: float = 0.05) -> list[str]:
 def _sentence(test: Any, level: float) -> str:
     """One pair in words: that no test was possible, that no difference was found, or
     which variant follows the ratings more closely.
-
-    test: a row of the tests.
     """
     if math.isnan(test.p_holm):
         reason = getattr(test, "reason", "") or "no test was possible"

@@ -1,26 +1,20 @@
 """Whether what is committed still is what was made: which files were edited by hand.
 
-Five questions, and no data are needed for them: does every file hold what the manifest
-(`report.seal`) and its record say? Is its notebook the code that made it? Do the
-verdicts, differences, intervals and counts of every result follow from its other
-columns, by the library's own functions? Are its printed numbers
-those of `data/paper_tables`, and those the ones that their witnesses sealed
-(`papers.witnesses`)? Do scoreboard, pages, claims and README say what the results say?
-
-`findings` answers all of them, in several processes. Each of CHECKS, the functions
-`..._faults`, yields a `Finding` for each fault of one sort; each may be run alone.
+No data are needed. Does every file hold what the manifest (`report.seal`) and its record
+say? Is its notebook the code that made it? Do verdicts, differences, intervals and counts
+follow from the other columns, and are the printed numbers those that their witnesses
+sealed? Do scoreboard, pages, claims and README say what the results say? Each of CHECKS
+yields a `Finding` for each fault of one sort.
 """
 
 from __future__ import annotations
 
 import csv
 import functools
-import gc
 import io
 import itertools
 import math
 import multiprocessing
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -61,9 +55,7 @@ PUBLIC_DATA = "public data"  # the kind of claims that need data to be judged
 class Finding(NamedTuple):
     """A file that is not what was made.
 
-    file: its name from the checkout's root; a block of the README as
-    `README.md#counts`.
-    message: what is wrong with it, which follows the name in a sentence.
+    file: its name from the checkout's root. message: what is wrong, after the name.
     way: how it comes right again, where that is not as for every file of its sort.
     """
 
@@ -73,8 +65,8 @@ class Finding(NamedTuple):
 
     @property
     def way_out(self) -> str:
-        """How it comes right again: in commands, one to take the edit back, one to keep
-        it or make the file anew.
+        """The command that takes the edit back, and the one that keeps it or makes the
+        file anew.
         """
         name = self.file.partition("#")[0]
         back = f"git checkout -- {name}"
@@ -92,48 +84,27 @@ class Finding(NamedTuple):
 Check = Callable[[], Iterator[Finding]]
 
 
-def findings(processes: int | None = None) -> list[Finding]:
+def findings() -> list[Finding]:
     """Every file that was edited by hand, with what is wrong; none where all is as it
     was made.
-
-    processes: how many checks run side by side; None for one a core, 1 for this
-    process alone.
     """
-    processes = processes or os.cpu_count() or 1
-    if processes == 1:
-        found = [_found(check) for check in CHECKS]
-    else:
-        # New processes, so that they see the environment as it is now.
-        fresh = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(processes - 1, mp_context=fresh) as pool:
-            begun = [pool.submit(_found, check) for check in CHECKS]
-            # From the end this process takes what no other has begun.
-            found = []
-            for check, future in zip(reversed(CHECKS), reversed(begun), strict=True):
-                mine = future.cancel()
-                found.insert(0, _found(check) if mine else future.result())
-    return list(dict.fromkeys(itertools.chain.from_iterable(found)))
+    # New processes, so that they see the environment as it is now.
+    fresh = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(mp_context=fresh) as pool:
+        found = itertools.chain.from_iterable(pool.map(_found, CHECKS))
+        return list(dict.fromkeys(found))
 
 
 def _found(check: Check) -> list[Finding]:
     """The findings of one check; what it could not read is one, too."""
-    # A check is seconds long and frees its tables itself: to look for cycles among
-    # the many small objects of pandas takes a fifth of its time.
-    collects = gc.isenabled()
-    gc.disable()
     try:
-        # Of many small tables Arrow's texts take a third more time than Python's.
-        with pd.option_context("mode.string_storage", "python"):
-            return list(check())
+        return list(check())
     except (ValueError, OSError, KeyError, TypeError) as error:
         # Such errors begin with the file's name.
         message = str(error)
         name = message.partition(" ")[0].strip(":,")
         file = name if "/" in name else "results"
         return [Finding(file, f"cannot be read: {message}")]
-    finally:
-        if collects:
-            gc.enable()
 
 
 def manifest_faults() -> Iterator[Finding]:
@@ -156,10 +127,7 @@ def manifest_faults() -> Iterator[Finding]:
 def _line_faults(
     name: str, sealed: seal.Line, covers: Mapping[str, list[str]]
 ) -> Iterator[Finding]:
-    """How a file that is there differs from its line in the manifest.
-
-    covers: the printed tables of each output, as `seal.covered` gives them.
-    """
+    """How a file that is there differs from its line in the manifest."""
     fresh = seal.line(name, covers)
     if fresh == sealed:
         return
@@ -222,13 +190,18 @@ def listing_faults() -> Iterator[Finding]:
 
 
 def _not_following(cells: pd.DataFrame | None) -> Iterator[str]:
-    """Where saved cells differ from what the library says of their numbers, in words: a
-    line a place.
-    """
+    """Where saved cells differ from what `papers.compare` says of their numbers."""
     if cells is None:
         return
     for (paper, table), part in cells.groupby(["paper", "table"], sort=False):
-        again = compared_again(str(paper), str(table), part)
+        printed = papers.load(str(paper), str(table)).set_index([*papers.KEY])["number"]
+        with_number = {*printed[printed.notna()].index}
+        # A row of ours that the table does not print has to say so.
+        keys = part[[*papers.KEY]].itertuples(index=False, name=None)
+        extra = [key not in with_number for key in keys]
+        present = [name for name in GIVEN_TO_COMPARE if name in part]
+        ours = part[present].assign(value=part["ours"], extra=extra)
+        again = papers.compare(str(paper), str(table), ours)
         columns = [name for name in part.columns if name in again.columns]
         # Both as CSV: a file holds ten digits of a number, and no types.
         saved = saving.csv_text(part[columns])
@@ -242,33 +215,11 @@ def _as_saved(difference: str) -> str:
     return f"{difference.replace(' became ', ' is saved, ')} follows"
 
 
-def compared_again(paper: str, table: str, cells: pd.DataFrame) -> pd.DataFrame:
-    """What `papers.compare` says of the numbers of saved cells.
-
-    paper, table: whose printed numbers they stand beside.
-    cells: those of this table, as `answers.saved_cells` gives them; their verdicts,
-    differences and printed numbers are not looked at.
-    Returns: cells as `papers.compare` gives them.
-    Raises: ValueError as `papers.compare`.
-    """
-    printed = papers.load(paper, table).set_index([*papers.KEY])["number"]
-    with_number = {*printed[printed.notna()].index}
-    # A row of ours that the table does not print has to say so.
-    keys = cells[[*papers.KEY]].itertuples(index=False, name=None)
-    extra = [key not in with_number for key in keys]
-    present = [name for name in GIVEN_TO_COMPARE if name in cells]
-    ours = cells[present].assign(value=cells["ours"], extra=extra)
-    return papers.compare(paper, table, ours)
-
-
 def _record_faults(
     entry: Entry, cells: pd.DataFrame | None, lines: Mapping[str, seal.Line]
 ) -> Iterator[Finding]:
     """What an output's record says of its code, files, counts and inputs, and is not
     so.
-
-    cells: the output's compared cells, if any.
-    lines: of the manifest.
     """
     name = f"{answers.base(entry)}.json"
     record = saving.read_json(name)
@@ -277,11 +228,7 @@ def _record_faults(
             yield Finding(name, "is gone, and its result is there")
         return
     yield from _code_faults(entry, name, record)
-    hashes = record.get("files", {})
-    if not isinstance(hashes, Mapping):
-        yield Finding(name, "does not say what its files hold", _again(entry))
-        hashes = {}
-    for file, sha256 in hashes.items():
+    for file, sha256 in record.get("files", {}).items():
         present = seal.digest(file)
         if not present:
             yield Finding(file, f"is gone; {name} lists it")
@@ -299,7 +246,14 @@ def _record_faults(
             if count in counted and counted[count] != value:
                 claim = f"coverage says {count} {value}"
                 yield Finding(name, f"{claim}, its result gives {counted[count]}")
-    yield from _input_faults(name, record)
+    # Of each input the record has the sha256 of its files; of very many one for their
+    # list, under a name that the registry does not know.
+    registered = registry.entries()
+    for inputs in record.get("inputs", {}).values():
+        for file, sha256 in inputs.items() if isinstance(inputs, dict) else ():
+            if file in registered and registered[file].sha256 != sha256:
+                message = f"was made from another {file} than data/registry.csv names"
+                yield Finding(name, message)
 
 
 def _code_faults(
@@ -307,8 +261,6 @@ def _code_faults(
 ) -> Iterator[Finding]:
     """The notebook of an output, and modules beside it, that are not the code that its
     record names.
-
-    name: of the record.
     """
     again = _again(entry)
     made_by = record.get("code")
@@ -326,23 +278,6 @@ def _again(entry: Entry) -> str:
     """The way out that leaves no number of an earlier result, whoever made it."""
     command = f"nlgeval run {entry.id} --force --replace"
     return f"{command} makes it again by the code that is here"
-
-
-def _input_faults(name: str, record: Mapping[str, Any]) -> Iterator[Finding]:
-    """The inputs of a record whose sha256 is not the registry's.
-
-    name: of the record. A file that the registry does not know is passed over.
-    """
-    registered = registry.entries()
-    # Of each input the record has the sha256 of its files; of very many one for their
-    # list, under a name that the registry does not know.
-    for inputs in record.get("inputs", {}).values():
-        if not isinstance(inputs, dict):
-            continue
-        for file, sha256 in inputs.items():
-            if file in registered and registered[file].sha256 != sha256:
-                message = f"was made from another {file} than data/registry.csv names"
-                yield Finding(name, message)
 
 
 def interval_faults() -> Iterator[Finding]:
@@ -400,9 +335,8 @@ def shared_faults() -> Iterator[Finding]:
 
 
 def claim_faults() -> Iterator[Finding]:
-    """Where the verdicts on claims are not those that the printed tables give.
-
-    Claims of the kind "public data" are only looked for: to judge them takes the data.
+    """Where the verdicts on claims are not those that the printed tables give; claims
+    about public data are only looked for.
     """
     if not files.located(CLAIMS).is_file():
         return
@@ -430,7 +364,8 @@ def claim_faults() -> Iterator[Finding]:
 
 
 def page_faults(share: int = 0, shares: int = 1) -> Iterator[Finding]:
-    """The outputs' pages that say something else than the results.
+    """The outputs' pages, and beginnings of notebooks, that say something else than the
+    results.
 
     share: which of `shares` parts of the pages is looked at, from 0.
     """
@@ -444,27 +379,19 @@ def page_faults(share: int = 0, shares: int = 1) -> Iterator[Finding]:
             yield Finding(f"{answers.base(entry)}.md", f"cannot be made: {error}")
             continue
         yield from _other_contents(page)
-        yield from _notebook_faults(answer)
-
-
-def _notebook_faults(answer: answers.Answer) -> Iterator[Finding]:
-    """Where a notebook does not begin with the answer of its result."""
-    name = seal.shown_in(answer.entry)
-    if not name:
-        return
-    shown = committed.first_answer(answer.entry.path.read_text(encoding="utf-8"))
-    follows = committed.shortened(answers.first_screen_of(answer).text)
-    if shown is None:
-        yield Finding(name, "shows nothing")
-    elif shown and shown != follows:
-        yield _other_text(name, shown, follows)
+        name = seal.shown_in(entry)
+        if not name:
+            continue
+        shown = committed.first_answer(entry.path.read_text(encoding="utf-8"))
+        follows = committed.shortened(answers.first_screen_of(answer).text)
+        if shown is None:
+            yield Finding(name, "shows nothing")
+        elif shown and shown != follows:
+            yield _other_text(name, shown, follows)
 
 
 def _other_contents(contents: Mapping[str, bytes]) -> Iterator[Finding]:
-    """The files that hold something else than they should.
-
-    contents: what the results say now, by file.
-    """
+    """The files that hold something else than they should."""
     for name, content in contents.items():
         path = files.located(name)
         if not path.is_file():
@@ -490,32 +417,13 @@ def text_faults() -> Iterator[Finding]:
 
 
 def _other_text(name: str, saved: str, follows: str) -> Finding:
-    """That a text is not the one that follows from the results."""
-    where = _first_difference(saved, follows)
+    """That a text is not the one that follows from the results, and where."""
+    letters = enumerate(itertools.zip_longest(saved, follows))
+    place = next(number for number, (was, due) in letters if was != due)
+    line = saved.count("\n", 0, place) + 1
+    around = slice(max(0, place - 30), place + 30)
+    where = f"line {line}, {saved[around]!r} is saved, {follows[around]!r} follows"
     return Finding(name, f"does not say what the results say: {where}")
-
-
-def _first_difference(saved: str, follows: str) -> str:
-    r"""The first line in which two texts differ, in words.
-
-    Example:
-    >>> _first_difference("a\nb\n", "a\nc\n")
-    "line 2, 'b\\n' is saved, 'c\\n' follows"
-    """
-    saved_lines = io.StringIO(saved).readlines()
-    following = io.StringIO(follows).readlines()
-    pairs = zip(saved_lines, following, strict=False)
-    for number, (line, expected) in enumerate(pairs, 1):
-        if line == expected:
-            continue
-        # Of a long line what stands around the first other character is enough.
-        place = 0
-        while line[place : place + 1] == expected[place : place + 1]:
-            place += 1
-        around = slice(max(0, place - 30), place + 30)
-        differ = f"{line[around]!r} is saved, {expected[around]!r} follows"
-        return f"line {number}, {differ}"
-    return f"{len(saved_lines)} lines are saved, {len(following)} follow"
 
 
 # All of them, in the order in which their findings are listed: the pages in parts, so

@@ -61,18 +61,12 @@ def cpus() -> int:
 
 
 def executed(
-    jobs: int,
-    following: Callable[[], Job | None],
-    tick: Callable[[list[str]], None],
+    jobs: int, following: Callable[[], Job | None]
 ) -> Iterator[tuple[Job, dict[str, Any], float]]:
     """Run what `following` gives, `jobs` at a time, until it gives None and nothing
     runs.
 
-    jobs: how many notebooks at a time.
-    following: the next job; None for none now. It is asked again about once a second
-    while fewer than `jobs` run.
-    tick: called about once a second with the names of those that run.
-
+    following: the next job, None for none now; it is asked again when one has ended.
     Yields: job, answer (see `execute`) and seconds of each that ended.
     """
     job = following()
@@ -84,24 +78,18 @@ def executed(
     running: dict[Future[dict[str, Any]], tuple[Job, float]] = {}
     with ThreadPoolExecutor(jobs) as threads, kernels.template():
         while job or running:
-            # Fill up, look after those that run for a second, and hand on what ended.
             while job:
                 future = threads.submit(execute, job, environment)
                 running[future] = (job, time.monotonic())
                 job = following() if len(running) < jobs else None
-            tick([job.name for job, _ in running.values()])
-            for future in wait(running, 1.0, FIRST_COMPLETED).done:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
                 ended, start = running.pop(future)
                 yield ended, future.result(), time.monotonic() - start
             job = following() if len(running) < jobs else None
 
 
 def _environment(jobs: int) -> dict[str, str]:
-    """What kernels run with: few threads, the folders that this process uses, nothing
-    of the user's own IPython.
-
-    jobs: how many share the cores.
-    """
+    """What kernels run with: few threads, this process's folders, no IPython profile."""
     environment = {}
     for name in _FOLDERS:
         folder = os.environ.get(name)
@@ -123,8 +111,6 @@ def _environment(jobs: int) -> dict[str, str]:
 
 def execute(job: Job, environment: Mapping[str, str]) -> dict[str, Any]:
     """Run one notebook to `job.target`.
-
-    environment: variables of every kernel.
 
     Returns: {"ok": True}; or `ok` False with `error`, and for an error in a cell also
     `cell` (its number), `source` and `traceback`.

@@ -1,20 +1,19 @@
 """One run over the catalogue: what is stale is executed, several notebooks at a time;
 the rest is left alone.
 
-`Session.run` is the run, and its `Outcome` what it did; `Progress` prints. An entry
-waits until the outputs before it have ended, is checked (`_checked`), and is cached,
-refused, unavailable or ready; `_following` gives the pool the next job, `_finish` keeps
-or reports what came of it. `listing` says what a run would do.
+An entry waits until the outputs before it have ended, is checked (`_checked`), and is
+cached, refused, unavailable or ready; `_following` gives the pool the next job, and
+`_finish` keeps or reports what came of it. `listing` says what a run would do.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import shutil
 import sys
+import tempfile
 import textwrap
 import time
 from collections import Counter, defaultdict
@@ -22,10 +21,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
-
-from rich.console import Console
-from rich.live import Live
-from rich.text import Text
 
 from nlgeval_lib import files
 from reproduction.report import committed, seal
@@ -41,12 +36,9 @@ from reproduction.runner.stale import (
 )
 from reproduction.study.catalogue import META, Catalogue, Entry, scoreboard_entry
 
-_ANSI = re.compile(
-    r"""
-    \x1b\[ [0-9;?]* [\ -/]* [@-~]              # a terminal's colour or movement
-  | [^\t\n\x20-\x7e\xa0-\U0010ffff]          # any other control character
-    """,
-    re.VERBOSE,
+# A terminal's colour or movement, or any other control character.
+_CONTROL = re.compile(
+    r"\x1b\[[0-9;?]*[\ -/]*[@-~]|[^\t\n\x20-\x7e\xa0-\U0010ffff]",
 )
 # Outcome -> the word that is printed for it.
 _WORDS = {
@@ -59,69 +51,38 @@ _WORDS = {
 
 def plain(text: str) -> str:
     """`text` without terminal colours and without other control characters."""
-    return _ANSI.sub("", text)
+    return _CONTROL.sub("", text)
 
 
 class Progress:
-    """A line for each output as it ends and, on a terminal, one live line of what goes
-    on now.
+    """Prints a line for each output as it ends, and counts them.
 
-    total: how many outputs there are.
-    stream: where to print; None for standard output.
+    total: how many outputs there are. stream: None for standard output.
     """
 
     def __init__(self, total: int = 0, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
-        self._live = Live(
-            console=Console(file=self._stream),
-            auto_refresh=False,
-            transient=True,
-        )
         self.total = total
         self.began = time.monotonic()
         self.counts = Counter[str]()
 
     def say(self, text: str) -> None:
-        """One line that stays."""
-        self.close()
+        """Print a line."""
         print(plain(text), file=self._stream, flush=True)
 
     def outcome(
-        self,
-        name: str,
-        outcome: str,
-        seconds: float | None = None,
-        detail: str = "",
+        self, name: str, outcome: str, seconds: float | None = None, detail: str = ""
     ) -> None:
         """Print that an output ended.
 
-        name: its id.
-        outcome: ran, cached, failed or unavailable.
-        seconds: how long it took; None where it was not run.
-        detail: what else the line says.
+        outcome: ran, cached, failed or unavailable. seconds: None where it was not run.
         """
         self.counts[outcome] += 1
         width = len(str(self.total))
         place = f"[{self.counts.total():{width}}/{self.total}]"
-        duration = " " * 9
-        if seconds is not None:
-            duration = f" {seconds:6.1f} s"
-        if detail:
-            detail = f"  {detail}"
-        self.say(f"{place} {_WORDS[outcome]:8}{duration}  {name}{detail}")
-
-    def tick(self, running: Sequence[str]) -> None:
-        """Redraw the live line (terminals only)."""
-        if not self._live.console.is_terminal:
-            return
-        seconds = time.monotonic() - self.began
-        line = (
-            f"{self.counts.total()}/{self.total} | {self.summary()} | {seconds:.0f} s"
-            f" | running: {', '.join(running)}"
-        )
-        self._live.start()
-        text = Text(line, no_wrap=True, overflow="ellipsis")
-        self._live.update(text, refresh=True)
+        duration = "" if seconds is None else f"{seconds:.1f} s"
+        line = f"{place} {_WORDS[outcome]:8} {duration:>8}  {name}  {detail}"
+        self.say(line.rstrip())
 
     def summary(self, retained: str = "") -> str:
         """How many ran, were cached, failed, were not run.
@@ -138,10 +99,6 @@ class Progress:
         if retained:
             texts.append(f"{retained} not made again, kept from earlier")
         return ", ".join(texts)
-
-    def close(self) -> None:
-        """Leave the terminal's line clean."""
-        self._live.stop()
 
 
 @dataclass(slots=True)
@@ -165,43 +122,11 @@ class Outcome:
         return 1 if self.failed else 0
 
 
-def _remove_unfinished(endings: Mapping[Path, str]) -> None:
-    """Remove the files in work of this process, and of those that have ended, however
-    they ended.
-
-    endings: folder -> the ending of its files in work, named .ID.PROCESS.ENDING.
-    """
-    for folder, ending in endings.items():
-        for unfinished in folder.rglob(f".*.{ending}"):
-            number = unfinished.name.split(".")[-2]
-            if number.isdigit() and not _is_another(int(number)):
-                unfinished.unlink(missing_ok=True)
-
-
-def _is_another(number: int) -> bool:
-    """Whether a process of this number runs, and is not this one."""
-    if number == os.getpid():
-        return False
-    try:
-        os.kill(number, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:  # of another user
-        return True
-    return True
-
-
 class Session:
-    """Runs the chosen entries of a catalogue, then the scoreboard.
-
-    progress: what prints; None for a new one.
-    """
+    """Runs the chosen entries of a catalogue, then the scoreboard."""
 
     def __init__(
-        self,
-        catalogue: Catalogue,
-        options: Options,
-        progress: Progress | None = None,
+        self, catalogue: Catalogue, options: Options, progress: Progress | None = None
     ) -> None:
         self._catalogue = catalogue
         self._options = options
@@ -210,6 +135,7 @@ class Session:
         self._waiting: list[Entry] = []  # until the outputs before them have ended
         self._ready: list[Step] = []
         self._running: dict[str, Step] = {}
+        self._work = Path()  # executed copies and reports until they are whole
         self._began_cold = stale.nothing_stored()
         stale.forget()
 
@@ -219,12 +145,9 @@ class Session:
         Raises: CatalogueError for unknown inputs; OSError where results or state cannot
         be written.
         """
-        # Folder that is written -> the ending of files in work.
-        endings = {files.results() / "executed": "ipynb", files.state("runs"): "saved"}
         # A folder that cannot be written is refused now, not after an hour.
-        for folder in endings:
+        for folder in (files.results() / "executed", files.state("runs")):
             files.check(folder / ".writable")
-        _remove_unfinished(endings)
         self._take_in_shared_runs()
         todo = _with_scoreboard(entries, self._options)
         self._show.total = self._show.total or len(todo)
@@ -236,23 +159,19 @@ class Session:
         self._waiting = [entry for entry in todo if entry.after]
         self._ready = self._checked([entry for entry in todo if not entry.after])
         if self._outcome.cached:
+            count = len(self._outcome.cached)
             self._show.say(
-                f"cached: {len(self._outcome.cached)} outputs, unchanged since they "
-                "were run here"
+                f"cached: {count} outputs, unchanged since they were run here"
             )
-        try:
-            for job, answer, seconds in pool.executed(
-                self._options.jobs,
-                self._following,
-                self._show.tick,
-            ):
-                self._finish(job, answer, seconds)
-        except BaseException:
-            self._show.say("stopping; what was finished is kept")
-            raise
-        finally:
-            _remove_unfinished(endings)
-            self._show.close()
+        with tempfile.TemporaryDirectory(prefix="nlgeval-run-") as work:
+            self._work = Path(work)
+            try:
+                ended = pool.executed(self._options.jobs, self._following)
+                for job, answer, seconds in ended:
+                    self._finish(job, answer, seconds)
+            except BaseException:
+                self._show.say("stopping; what was finished is kept")
+                raise
         self._report()
         return self._outcome
 
@@ -283,9 +202,7 @@ class Session:
                 self._fail(entry, [decided.reason])
             else:
                 due.append(decided)
-        self._seal_cached(entries)
-        inputs = [name for decided in due for name in decided.entry.inputs]
-        missing = stale.missing(inputs)
+        missing = stale.missing(name for one in due for name in one.entry.inputs)
         runnable = []
         for decided in due:
             entry = decided.entry
@@ -298,23 +215,10 @@ class Session:
                 runnable.append(decided)
         return runnable
 
-    def _seal_cached(self, entries: Sequence[Entry]) -> None:
-        """Give a line to what earlier runs here made and nobody changed since."""
-        if self._options.aside or self._options.mode != "full":
-            return
-        names: list[str] = []
-        for entry in entries:
-            saved = self._outcome.saved.get(entry.id, {})
-            if entry.id in self._outcome.cached and saved.get("folder") in ("", "mini"):
-                names += saved["files"]
-        seal.add(names)
-
     def _following(self) -> pool.Job | None:
-        """What to run now: the longest, but not beside another output of its notebook
-        where others can be. None where nothing is ready.
-
-        What one notebook asks for its outputs is mostly the same: run one after the
-        other, the later reads its scores.
+        """What to run next, None where nothing is ready: the longest, but not beside
+        another output of its notebook where others can be. What one notebook asks for
+        its outputs is mostly the same: the later one reads the scores of the first.
         """
         # An entry that turns out to need no run may be what others have waited for.
         while self._release() and not self._ready:
@@ -323,20 +227,36 @@ class Session:
             return None
         busy = {running.entry.path for running in self._running.values()}
 
-        def rank(step_due: Step) -> tuple[bool, float]:
-            entry = step_due.entry
-            return entry.path not in busy, self._seconds(entry)
+        def rank(due: Step) -> tuple[bool, float]:
+            return due.entry.path not in busy, _seconds(due.entry)
 
         chosen = max(self._ready, key=rank)
         self._ready.remove(chosen)
-        self._running[chosen.entry.id] = chosen
-        return self._job(chosen.entry, chosen.values)
+        entry = chosen.entry
+        self._running[entry.id] = chosen
+        report = self._work / f"{entry.id}.json"
+        report.unlink(missing_ok=True)
+        environment = {
+            "NLGEVAL_RECORD": str(report),
+            "NLGEVAL_TRIAL": "1" if self._options.overrides else "",
+            "NLGEVAL_REPLACE": "1" if self._options.replace else "",
+            # All that could be fetched is here by now: no address is asked again.
+            "NLGEVAL_OFFLINE": "1",
+        }
+        return pool.Job(
+            entry.id,
+            entry.path.resolve(),
+            self._work / f"{entry.id}.ipynb",
+            chosen.values,
+            environment,
+            self._options.timeout,
+        )
 
     def _release(self) -> bool:
         """Check the entries that wait for nothing any more; whether there were any."""
         pending = {*self._running}
         pending.update(entry.id for entry in self._waiting)
-        pending.update(step_due.entry.id for step_due in self._ready)
+        pending.update(due.entry.id for due in self._ready)
         free = []
         for entry in self._waiting:
             if not waits_for(entry, self._catalogue) & pending:
@@ -346,81 +266,22 @@ class Session:
             self._ready += self._checked([entry])
         return bool(free)
 
-    def _seconds(self, entry: Entry) -> float:
-        """How long an output will take: as its last run here, else as the saved result
-        did, else half a minute.
-        """
-        record = Record.read(record_path(self._options.mode, entry.id))
-        if record:
-            return record.seconds
-        path = files.results() / entry.paper / f"{entry.id}.json"
-        try:
-            saved = json.loads(path.read_text(encoding="utf-8"))
-            return float(saved["wall_seconds"])
-        except (OSError, ValueError, TypeError, KeyError):
-            return 30.0
-
-    def _job(self, entry: Entry, values: Mapping[str, Any]) -> pool.Job:
-        """The job of an output: the executed copy gets a name of its own until it is
-        finished, and the notebook reports what it saved in a file.
-
-        values: the notebook's parameters.
-        """
-        options = self._options
-        folder = files.results() / "executed"
-        if options.overrides:
-            folder /= "trial"
-        elif options.mode == "quick":
-            folder /= "quick"
-        folder /= entry.paper
-        folder.mkdir(parents=True, exist_ok=True)
-        report = files.state(
-            "runs",
-            options.mode,
-            f".{entry.id}.{os.getpid()}.saved",
-        ).resolve()
-        report.unlink(missing_ok=True)
-        environment = {
-            "NLGEVAL_RECORD": str(report),
-            "NLGEVAL_TRIAL": "1" if options.overrides else "",
-            "NLGEVAL_REPLACE": "1" if options.replace else "",
-            # All that could be fetched is here by now: no address is asked again.
-            "NLGEVAL_OFFLINE": "1",
-        }
-        work = folder.resolve() / f".{entry.id}.{os.getpid()}.ipynb"
-        return pool.Job(
-            entry.id,
-            entry.path.resolve(),
-            work,
-            values,
-            environment,
-            options.timeout,
-        )
-
-    def _finish(
-        self,
-        job: pool.Job,
-        answer: dict[str, Any],
-        seconds: float,
-    ) -> None:
-        """Keep the results of a job that ended, or report its problems.
-
-        answer, seconds: as `pool.executed` gives them.
-        """
+    def _finish(self, job: pool.Job, answer: dict[str, Any], seconds: float) -> None:
+        """Keep the results of a job that ended, or report its problems."""
         step_run = self._running.pop(job.name)
         aside = files.state("failed", f"{job.name}.ipynb")
         report = Path(job.environment["NLGEVAL_RECORD"])
         saved, problems = came(step_run.entry, answer, report)
-        # The executed copy gets its name, and the run its record.
         if not problems:
             try:
-                os.replace(job.target, job.target.with_name(f"{job.name}.ipynb"))
+                executed = job.target.read_text(encoding="utf-8")
+                files.write_text(self._place_of_copy(step_run.entry), executed)
                 aside.unlink(missing_ok=True)
                 self._keep(step_run, "ok", seconds, saved)
             except OSError as error:
                 problems = [f"cannot keep the run: {error}"]
         if not problems:
-            self._seal(saved, self._show_in_notebook(step_run, job, saved))
+            self._publish(step_run.entry, executed, saved)
             self._outcome.ran.append(job.name)
             self._outcome.saved[job.name] = saved
             self._show.outcome(job.name, "ran", seconds, saved.get("line", ""))
@@ -428,7 +289,6 @@ class Session:
         # A failed run is recorded too: it is not cached, and its copy shows the error.
         with contextlib.suppress(OSError):
             self._keep(step_run, "failed", seconds, {})
-        with contextlib.suppress(OSError):
             aside.parent.mkdir(parents=True, exist_ok=True)
             shutil.move(job.target, aside)
             problems.append(f"kept aside: {shown(aside)}")
@@ -437,68 +297,50 @@ class Session:
             detail = answer["error"].splitlines()[0]
         self._fail(step_run.entry, problems, seconds, detail)
 
-    def _show_in_notebook(
-        self, step_run: Step, job: pool.Job, saved: Mapping[str, Any]
-    ) -> list[str]:
-        """Put what the run of an official output, or of one's own, wrote into its
-        notebook.
+    def _place_of_copy(self, entry: Entry) -> Path:
+        """Where the executed copy of an output's notebook lies."""
+        top = "quick" if self._options.mode == "quick" else ""
+        if self._options.overrides:
+            top = "trial"
+        return files.results() / "executed" / top / entry.paper / f"{entry.id}.ipynb"
 
-        A run from saved scores leaves it as it is: it may show less.
-
-        Returns: the name under which the outputs are sealed; nothing where they stay.
-        """
-        name = seal.shown_in(step_run.entry)
-        is_official = self._is_published(saved) and seal.applies()
-        is_shown = name and is_official and not saved.get("without_texts")
-        is_private = step_run.entry.is_private and not self._options.aside
-        if not is_shown and not is_private:
-            return []
-        executed = job.target.with_name(f"{job.name}.ipynb")
-        source = job.source.read_text(encoding="utf-8")
-        try:
-            shown_now = committed.with_outputs(
-                source, executed.read_text(encoding="utf-8")
-            )
-        except ValueError:  # somebody saved the notebook while it ran
-            self._show.say(f"{job.name}: its notebook was edited meanwhile: run again")
-            return []
-        if shown_now != source:
-            files.write_text(job.source, shown_now)
-        return [] if is_private else [name]
-
-    def _is_published(self, saved: Mapping[str, Any]) -> bool:
-        """Whether a run of full size wrote to its output's own place."""
-        is_full = self._options.mode == "full" and not self._options.aside
-        return is_full and saved.get("folder") in ("", "mini")
-
-    def _seal(self, saved: Mapping[str, Any], shown_in: list[str]) -> None:
-        """Renew the seal of what a run of full size wrote; the scoreboard sealed its
-        own.
-
-        shown_in: the notebook that shows it, as `_show_in_notebook` gives it.
-        """
-        if not self._is_published(saved):
+    def _publish(self, entry: Entry, executed: str, saved: Mapping[str, Any]) -> None:
+        """Put what a run of full size wrote into its notebook, and renew the seal."""
+        if self._options.aside:
             return
+        if entry.is_private:
+            self._show_in_notebook(entry, executed)
+            return
+        if self._options.mode != "full" or saved.get("folder") not in ("", "mini"):
+            return
+        shown_in = []
+        name = seal.shown_in(entry)
+        is_whole = seal.applies() and not saved.get("without_texts")
+        if name and is_whole and self._show_in_notebook(entry, executed):
+            shown_in = [name]
         if "written" in saved:
             names = [*saved["files"], *shown_in]
             seal.renew(names, [*saved["written"], *shown_in])
         elif shown_in:
+            # The scoreboard sealed its own files.
             seal.renew(shown_in, shown_in, gone=False)
 
+    def _show_in_notebook(self, entry: Entry, executed: str) -> bool:
+        """Put the outputs of the executed copy into the notebook; whether that is done."""
+        source = entry.path.read_text(encoding="utf-8")
+        try:
+            shown_now = committed.with_outputs(source, executed)
+        except ValueError:  # somebody saved the notebook while it ran
+            self._show.say(f"{entry.id}: its notebook was edited meanwhile: run again")
+            return False
+        if shown_now != source:
+            files.write_text(entry.path, shown_now)
+        return True
+
     def _keep(
-        self,
-        step_run: Step,
-        status: str,
-        seconds: float,
-        saved: dict[str, Any],
+        self, step_run: Step, status: str, seconds: float, saved: dict[str, Any]
     ) -> None:
-        """Write the record of a run that is not aside.
-
-        status: ok or failed.
-        saved: the notebook's report; {} where it failed.
-
-        Raises: OSError.
-        """
+        """Write the record of a run that is not aside. Raises: OSError."""
         if self._options.aside:
             return
         hashes = {}
@@ -536,23 +378,30 @@ class Session:
         total = Counter[str]()
         outputs = 0
         for name, saved in outcome.saved.items():
-            retained = saved.get("kept")
-            if retained:
+            if saved.get("kept"):
                 show.say(
-                    f"kept from {saved['since']}: {name}: {_counted(retained)}; this "
-                    f"run: {saved['why']}"
+                    f"kept from {saved['since']}: {name}: {_counted(saved['kept'])}; "
+                    f"this run: {saved['why']}"
                 )
-                total.update(retained)
+                total.update(saved["kept"])
                 outputs += 1
-        self._say_saved()
+        without_texts = sum(
+            bool(saved.get("without_texts")) for saved in outcome.saved.values()
+        )
+        if without_texts:
+            show.say(f"from saved scores, without texts: {without_texts} outputs")
+        if without_texts or outcome.unavailable:
+            show.say(
+                f"need a download: {len(outcome.unavailable)} outputs; `make data` "
+                "brings the texts of all"
+            )
         self._say_private()
-        retained_text = f"{_counted(total)} of {outputs} outputs" if outputs else ""
-        summary = show.summary(retained_text)
-        show.say(f"{summary} in {time.monotonic() - show.began:.1f} s")
+        retained = f"{_counted(total)} of {outputs} outputs" if outputs else ""
+        seconds = time.monotonic() - show.began
+        show.say(f"{show.summary(retained)} in {seconds:.1f} s")
 
     def _say_unavailable(self) -> None:
         """Which data sets are not available, who needs them, and what to do."""
-        show = self._show
         needed_by: dict[str, list[str]] = defaultdict(list)
         for output, gaps in self._outcome.unavailable.items():
             for dataset, reason in gaps.items():
@@ -560,47 +409,28 @@ class Session:
                 reason = re.sub(r"https?://[^ ]+: ", "", reason.partition(". Set ")[0])
                 needed_by[f"{dataset}: {reason}"].append(output)
         for problem, outputs in needed_by.items():
-            show.say(f"unavailable: {problem}; not run: {', '.join(outputs)}")
+            self._show.say(f"unavailable: {problem}; not run: {', '.join(outputs)}")
         if needed_by:
             names = [problem.partition(":")[0] for problem in needed_by]
-            show.say(
+            self._show.say(
                 f"to get {', '.join(names)}: set NLGEVAL_DATA_MIRROR to a folder with "
                 "these files, or run again where the network reaches their addresses; "
                 "what was saved is kept"
             )
 
-    def _say_saved(self) -> None:
-        """How many outputs came from saved scores, how many need texts, and the way."""
-        saved = self._outcome.saved.values()
-        without_texts = sum(bool(report.get("without_texts")) for report in saved)
-        unavailable = len(self._outcome.unavailable)
-        if without_texts:
-            self._show.say(
-                f"from saved scores: {without_texts} outputs (data/numbers; their "
-                "texts are not here)"
-            )
-        if without_texts or unavailable:
-            self._show.say(
-                f"need a download: {unavailable} outputs; `make data` brings the texts "
-                "of all"
-            )
-
     def _say_private(self) -> None:
         """Where the page and the figures of each output of one's own are."""
-        private = {entry.id for entry in self._catalogue.private}
-        for name, saved in self._outcome.saved.items():
-            if name not in private or not saved:
-                continue
-            names = [f"results/{saved['folder']}/{META}/{name}.md"]
-            names += [file for file in saved["files"] if file.endswith(".png")]
-            listed = ", ".join(shown(files.located(file)) for file in names)
-            self._show.say(f"to read: {listed}")
+        for entry in self._catalogue.private:
+            saved = self._outcome.saved.get(entry.id)
+            if saved:
+                names = [f"results/{saved['folder']}/{META}/{entry.id}.md"]
+                names += [file for file in saved["files"] if file.endswith(".png")]
+                listed = ", ".join(shown(files.located(file)) for file in names)
+                self._show.say(f"to read: {listed}")
 
 
 def listing(
-    catalogue: Catalogue,
-    options: Options,
-    entries: Sequence[Entry],
+    catalogue: Catalogue, options: Options, entries: Sequence[Entry]
 ) -> Iterator[str]:
     """What a run would do, a line an output; nothing is run, fetched or written.
 
@@ -622,10 +452,8 @@ def listing(
 
 
 def _with_scoreboard(entries: Sequence[Entry], options: Options) -> list[Entry]:
-    """The entries, and after them the scoreboard where this run makes it.
-
-    What the miniature judge gave, and what is one's own, stands in no tile and no count
-    of the scoreboard.
+    """The entries, and after them the scoreboard where it counts any of them: none of
+    the miniature judge alone, and none of one's own.
     """
     scoreboard = scoreboard_entry()
     counted = []
@@ -638,16 +466,22 @@ def _with_scoreboard(entries: Sequence[Entry], options: Options) -> list[Entry]:
     return [*entries, scoreboard]
 
 
+def _seconds(entry: Entry) -> float:
+    """How long an output took when its result was saved, else half a minute."""
+    path = files.results() / entry.paper / f"{entry.id}.json"
+    try:
+        return float(json.loads(path.read_bytes())["wall_seconds"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return 30.0
+
+
 def came(
-    entry: Entry,
-    answer: Mapping[str, Any],
-    report: Path,
+    entry: Entry, answer: Mapping[str, Any], report: Path
 ) -> tuple[dict[str, Any], list[str]]:
     """What came of a run: the notebook's report of what it saved, and the problems.
 
     answer: as `pool.execute` gives it.
     report: the file in which the notebook says what it saved.
-
     Returns: the report and []; or {} and texts: the cell and its traceback, or another
     reason.
     """
@@ -668,9 +502,7 @@ def came(
         )
         return {}, [problem]
     if saved["id"] != entry.id:
-        problem = (
-            f"the notebook saved {saved['id']!r}; its catalogue entry is {entry.id!r}"
-        )
+        problem = f"the notebook saved {saved['id']!r}; its entry is {entry.id!r}"
         return {}, [problem]
     return saved, []
 

@@ -33,7 +33,7 @@ from reproduction.study.catalogue import (
 
 # The endings of the houses' files that results depend on, beside .py; .html and .js are
 # for pages alone.
-DATA_OF_CODE = (*seal.DATA_OF_CODE, ".css")
+DATA_OF_CODE = (*seal.DATA_OF_CODE, ".css", ".jinja")
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,10 +210,6 @@ def _values(
 ) -> dict[str, Any]:
     """The values of the notebook's parameters in this run: its defaults, those of the
     entry, and over them those of the command line.
-
-    source: the notebook, read.
-
-    Raises: notebook.NotebookRefused.
     """
     parameters = dict(entry.parameters)
     for name, text in options.overrides.items():

@@ -1,31 +1,21 @@
-"""Runs on the side, which leave the results alone: a sweep over parameter values; a
-check that results come out again.
+"""A sweep: one notebook run for every combination of parameter values, beside the
+results, and what these runs saved joined into one table each.
 
-  points = trials.points(catalogue, entry, {"n_aspects": "5,10,20"})
-  done, failed = trials.sweep(entry, points, jobs=2)
-  trials.joined(entry, done)["cells"]
-
-A `Point` is one run of a sweep, with one value of each parameter. `check` runs entries
-into a temporary folder and `compared` says what differs.
+A `Point` is one run, with one value of each parameter.
 """
 
 from __future__ import annotations
 
 import ast
-import io
 import itertools
 import json
-import os
 import re
 import shutil
-import tempfile
 import textwrap
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from unittest import mock
 
 import pandas as pd
 
@@ -58,9 +48,7 @@ class Point:
 
     @property
     def saved(self) -> list[Path]:
-        """The files that the last run of this point left; none where it has to be
-        run.
-        """
+        """The files that its last run left; none where it has to be run."""
         record = stale.Record.read(self.folder / "point.json")
         if record is None or record.stale(self.step.parts):
             return []
@@ -97,16 +85,12 @@ def values(text: str) -> list[str]:
 
 
 def points(
-    catalogue: Catalogue,
-    entry: Entry,
-    swept: Mapping[str, str],
-    mode: str = "full",
+    catalogue: Catalogue, entry: Entry, swept: Mapping[str, str], mode: str = "full"
 ) -> list[Point]:
     """Every combination of the values, the last parameter varying fastest.
 
     swept: parameter -> its values as text (see `values`).
     mode: "full" or "quick".
-
     Raises: SweepError for parameters and values that the notebook refuses;
     CatalogueError.
     """
@@ -134,21 +118,13 @@ def points(
 
 
 def sweep(
-    entry: Entry,
-    todo: Sequence[Point],
-    *,
-    jobs: int = 1,
-    force: bool = False,
-    timeout: int | None = None,
+    entry: Entry, todo: Sequence[Point], jobs: int = 1, force: bool = False
 ) -> tuple[list[Point], list[Point]]:
-    """Run the points that are not there yet.
+    """Run the points that are not there yet: (finished points, failed ones).
 
-    jobs: how many at a time.
-    force: run those too that are there.
-    timeout: seconds a cell may take.
+    A finished point is kept at once: a sweep that is stopped goes on from there.
 
-    Returns: the finished points, and those that failed. A finished point is kept at
-    once: a sweep that is stopped goes on from there.
+    jobs: how many at a time. force: run those too that are there.
     Raises: SweepError where data sets are missing; KeyboardInterrupt; OSError where
     results cannot be written.
     """
@@ -162,40 +138,20 @@ def sweep(
     for point in todo:
         if point.label not in waiting:
             show.outcome(point.label, "cached")
-    following = (_job(point, timeout) for point in waiting.values())
-    try:
-        for job, answer, seconds in pool.executed(
-            jobs,
-            lambda: next(following, None),
-            show.tick,
-        ):
-            point = waiting[job.name]
-            report = point.folder / "saved.json"
-            saved, problems = session.came(entry, answer, report)
-            if problems:
-                failed.append(point)
-                show.outcome(job.name, "failed", seconds)
-            else:
-                _keep(point, saved, seconds)
-                show.outcome(job.name, "ran", seconds)
-            for text in problems:
-                show.say(textwrap.indent(text, "    "))
-    finally:
-        show.close()
+    following = map(_job, waiting.values())
+    for job, answer, seconds in pool.executed(jobs, lambda: next(following, None)):
+        point = waiting[job.name]
+        saved, problems = session.came(entry, answer, point.folder / "saved.json")
+        if problems:
+            failed.append(point)
+            show.outcome(job.name, "failed", seconds)
+        else:
+            record = stale.Record("ok", point.step.parts, round(seconds, 2), saved)
+            record.write(point.folder / "point.json")
+            show.outcome(job.name, "ran", seconds)
+        for text in problems:
+            show.say(textwrap.indent(text, "    "))
     return [point for point in todo if point not in failed], failed
-
-
-def _keep(
-    point: Point,
-    saved: dict[str, Any],
-    seconds: float,
-) -> None:
-    """Write the record of a finished point.
-
-    saved: the notebook's report.
-    """
-    record = stale.Record("ok", point.step.parts, round(seconds, 2), saved)
-    record.write(point.folder / "point.json")
 
 
 def joined(entry: Entry, finished: Sequence[Point]) -> dict[str, pd.DataFrame]:
@@ -229,14 +185,9 @@ def _with_parameters(frame: pd.DataFrame, point: Point) -> pd.DataFrame:
 
 
 def save(
-    entry: Entry,
-    tables: Mapping[str, pd.DataFrame],
-    mode: str = "full",
+    entry: Entry, tables: Mapping[str, pd.DataFrame], mode: str = "full"
 ) -> list[Path]:
-    """Write the joined frames below `results/sweeps/<id>/`; the paths.
-
-    tables: as `joined` gives them.
-    """
+    """Write the joined frames below `results/sweeps/<id>/`; the paths."""
     paths = []
     for name, frame in tables.items():
         stem = entry.id if name == CELLS else f"{entry.id}__{name}"
@@ -249,8 +200,6 @@ def save(
 def brief(frame: pd.DataFrame, swept: Sequence[str]) -> pd.DataFrame:
     """The columns of a joined frame in which points differ: the parameters, numbers,
     and texts that are not the same in every row.
-
-    swept: the parameters.
     """
     columns = []
     for name in frame.columns:
@@ -280,7 +229,7 @@ def _name(point: Mapping[str, str]) -> str:
     return f"{plain[:60]}-{stale.digest(text)[:8]}"
 
 
-def _job(point: Point, timeout: int | None) -> pool.Job:
+def _job(point: Point) -> pool.Job:
     """The job of a point; what an earlier run left in its folder is removed."""
     shutil.rmtree(point.folder, ignore_errors=True)
     point.folder.mkdir(parents=True)
@@ -292,12 +241,10 @@ def _job(point: Point, timeout: int | None) -> pool.Job:
         "NLGEVAL_TRIAL": "1",
         "NLGEVAL_REPLACE": "",
     }
-    source = point.step.entry.path.resolve()
     return pool.Job(
         point.label,
-        source,
+        point.step.entry.path.resolve(),
         place / "executed.ipynb",
         point.step.values,
         environment,
-        timeout,
     )

@@ -8,12 +8,13 @@ import pandas as pd
 import pytest
 
 from reproduction import papers
-from reproduction.report import exchange, scoreboard
+from reproduction.report import scoreboard
+from reproduction.report.reproduction import exchange
 
 
 @pytest.fixture(scope="module")
 def rows() -> pd.DataFrame:
-    return pd.read_csv(io.StringIO(exchange.text(scoreboard.cells())))
+    return pd.read_csv(io.StringIO(exchange(scoreboard.cells())))
 
 
 def test_each_number_stands_once_for_either_study(rows: pd.DataFrame) -> None:

@@ -73,9 +73,7 @@ def ask(tmp_path, monkeypatch):
         nbformat.write(nbformat.v4.new_notebook(cells=cells), source)
         environment = {"NLGEVAL_RECORD": f"{name}.saved"}
         job = pool.Job(name, source, target, {"folder": str(tmp_path)}, environment)
-        [(_, answer, _)] = pool.executed(
-            1, iter([job, None]).__next__, lambda running: None
-        )
+        [(_, answer, _)] = pool.executed(1, iter([job, None]).__next__)
         return answer, target.read_text() if target.exists() else ""
 
     with kernels.template():  # the same for all

@@ -15,7 +15,7 @@ import judgecard as card
 from judgecard import standing
 from nlgeval_lib import files
 from nlgeval_lib.scoring.cells import InputError
-from reproduction.report import judges_page
+from reproduction.report import judges_page, sentences
 from tools import recorded_cards
 
 CELLS = [
@@ -193,6 +193,6 @@ def test_a_committed_card_is_what_its_recording_gives(name):
 
 def test_the_answer_counts_the_sets_of_the_table():
     """A set of labels or pairs alone counts as well."""
-    sentence = judges_page._sentence()
+    sentence = sentences.sentence(judges_page.OUTPUT, judges_page.BASE)
     sets = judges_page.table()["set"].nunique()
     assert sentence.startswith(f"{sets} sets with recorded judges")

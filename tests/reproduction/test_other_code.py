@@ -87,7 +87,7 @@ def execute(source: Path, folder: Path) -> str:
     target = folder / f"{source.stem}.done.ipynb"
     job = pool.Job("one", source, target, {}, {"NLGEVAL_RECORD": ""})
     jobs = iter([job])
-    [(_, answer, _)] = pool.executed(1, lambda: next(jobs, None), lambda names: None)
+    [(_, answer, _)] = pool.executed(1, lambda: next(jobs, None))
     assert answer == {"ok": True}, answer
     printed = []
     for cell in json.loads(target.read_text())["cells"]:

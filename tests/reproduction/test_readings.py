@@ -54,7 +54,7 @@ def numbers(text: str) -> list[str]:
 
 
 def frame_of(line: dict[str, str]) -> pd.DataFrame:
-    return answers.saved_table(line["file"], 0)
+    return answers._table_of(line["file"])
 
 
 @pytest.mark.parametrize("notebook", sorted({line["notebook"] for line in LINES}))

@@ -564,19 +564,3 @@ def _alive(pid: int) -> bool:
     except OSError:
         return False
     return state != "Z"
-
-
-def test_what_a_killed_run_left_is_removed_by_the_next(real):
-    """Files in work of a process that has ended; not those of one that runs."""
-    real.output("good", SAVES.format(id="good", value=0.5))
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    running = os.getppid()
-    places = real.result("executed/hdeval"), real.root / ".nlgeval/runs"
-    for folder, ending in zip(places, ("ipynb", "saved"), strict=True):
-        folder.mkdir(parents=True, exist_ok=True)
-        for number in (ended.pid, running):
-            (folder / f".old.{number}.{ending}").touch()
-    assert run(jobs=1)[0].ran == ["good"]
-    left = {path.name for place in places for path in place.glob(".*")}
-    assert left == {f".old.{running}.ipynb", f".old.{running}.saved"}

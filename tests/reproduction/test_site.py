@@ -19,11 +19,10 @@ from cli_tools import call
 from runner_tools import Checkout, document
 
 from judgecard import explorer, recordings, web
-from nlgeval_lib import datasets, tables
+from nlgeval_lib import datasets
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators.geval import GEval
 from reproduction.report import SITE, pages
-from reproduction.study import catalogue
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)><iframe src='http://evil.example'></iframe>"
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
