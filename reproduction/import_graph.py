@@ -42,11 +42,9 @@ Origin = tuple[str, str]  # a module, and a name in it ("" for the module itself
 
 class Source:
     """What texts of Python import, define and mention, taken together; one that is no
-    Python, such as a file that is being written, gives nothing.
+    Python gives nothing.
 
-    imports: name in the text -> where it is from.
-    for_types: the same of what is imported for type checkers alone.
-    defined: the names that it defines at its top.
+    imports: name in the text -> where it is from. for_types: for type checkers alone.
     mentions: names joined by dots, `papers.load` as ("papers", "load").
     texts: its string constants.
     """
@@ -157,10 +155,8 @@ class Graph:
     def reached(
         self, sources: Iterable[Source], names: Collection[str] = ()
     ) -> set[str]:
-        """The modules that these texts import, themselves or through others.
-
-        names: what they ask others to load by name: data sets, recordings, evaluators
-        and engines.
+        """The modules that these texts import, themselves or through others, or load by
+        these names of data sets, recordings, evaluators and engines.
         """
         due: set[str] = set()
         for source in sources:
@@ -178,8 +174,7 @@ class Graph:
         return found
 
     def imported(self, source: Source, module: str = "") -> set[str]:
-        """The modules that a text itself imports, with those that the names are from
-        which it uses of them.
+        """The modules that a text itself imports, with those of the names that it uses.
 
         module: whose text it is; "" for another text.
         """

@@ -2,13 +2,9 @@
 the conversion of the PDF does to a text aside.
 
 `data/printed_prompts.csv` says where a prompt stands in the text of its paper. The text
-itself is never kept: what is kept are hashes, counts and the differences
-(`data/printed_prompts_compared.csv`, `data/printed_prompts_differences.csv`), written
-by `tools/printed_prompts.py` where the texts lie.
-
-`compare` makes both tables anew: `normal_print` and `normal_template` bring the two
-texts to one form, in which a slot is `⟦name⟧`, and `differences` sets them beside each
-other. `kept` and `verdicts` read what is kept.
+itself is never kept: what is kept are hashes, counts and the differences, written by
+`tools/printed_prompts.py` where the texts lie. In the form that is compared a slot is
+`⟦name⟧`.
 """
 
 from __future__ import annotations
@@ -67,19 +63,15 @@ _TOKEN = re.compile(r"⟦\w+⟧|\w+|\s|[^\w\s]")
 
 
 def places() -> pd.DataFrame:
-    """Where the prompts stand: a row a prompt, all text.
-
-    Returns: `paper, id, part, template`; `first, last`: lines of the paper's text, from
-    1; `begins, ends, cut`: what to take of them; `slots, definitions, values`: what
-    fills the template's slots there.
+    """Where the prompts stand: `paper, id, part, template`; `first, last`: lines of the
+    paper's text, from 1; `begins, ends, cut`: what to take of them; `slots, definitions,
+    values`: what fills the template's slots there.
     """
     return _table(PLACES)
 
 
 def kept() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The last comparison as it is kept: a row a prompt, and a row a difference,
-    columns as `compare` gives them.
-    """
+    """The last comparison as it is kept, columns as `compare` gives them."""
     return _table(COMPARED), _table(DIFFERENCES)
 
 
@@ -89,15 +81,12 @@ def texts() -> Path:
 
 
 def compare(folder: Path | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Every printed prompt beside its template.
+    """Every printed prompt beside its template: a row a prompt, with its hashes,
+    `characters` and number of `differences`; and a row a difference, whose `position`
+    counts characters of the template as it is compared.
 
     folder: of the papers' texts (None: `texts()`).
-    Returns: a row a prompt, with its hashes, `characters` of the printed prompt as it
-    is compared, and the number of `differences`; and a row a difference, whose
-    `position` counts characters of the template as it is compared, and whose `kind` is
-    changed, added or left out, by the template.
-    Raises: FileNotFoundError where a text is not there; ValueError where a prompt is
-    not found in its lines.
+    Raises: FileNotFoundError; ValueError where a prompt is not found in its lines.
     """
     folder = folder or texts()
     rows = []
@@ -142,10 +131,8 @@ def verdict(differing: int) -> str:
 
 
 def verdicts() -> dict[tuple[str, str], str]:
-    """What is said of each printed table or figure that prints a prompt.
-
-    Returns: (paper, id) -> words; the differences of its parts are added up. Nothing
-    where no comparison is kept.
+    """What is said of each printed table or figure that prints a prompt, by (paper, id);
+    the differences of its parts are added up.
     """
     if not (files.data() / COMPARED).exists():
         return {}
@@ -156,11 +143,8 @@ def verdicts() -> dict[tuple[str, str], str]:
 
 
 def normal_print(lines: list[str], place: Mapping[str, str]) -> str:
-    """The printed prompt of a place, as it is compared.
-
-    lines: of the paper's text.
-    place: a row of `places`.
-    Raises: ValueError where what it begins or ends with is not in its lines.
+    """The printed prompt of a place, as it is compared. Raises: ValueError where what it
+    begins or ends with is not in its lines.
     """
     first = int(place["first"])
     last = int(place["last"])
@@ -187,10 +171,7 @@ def normal_print(lines: list[str], place: Mapping[str, str]) -> str:
 
 
 def normal_template(template: Template, place: Mapping[str, str]) -> str:
-    """A template as it is compared, with what its place prints in its slots.
-
-    place: a row of `places`.
-    """
+    """A template as it is compared, with what its place prints in its slots."""
     values = {name: f"⟦{name}⟧" for name in template.variables}
     for name, value in _filled(place).items():
         if name in values:
@@ -199,11 +180,8 @@ def normal_template(template: Template, place: Mapping[str, str]) -> str:
 
 
 def differences(printed: str, ours: str) -> Iterator[dict[str, str]]:
-    """Where two texts differ, by words and marks: nothing where they are equal.
-
-    printed, ours: both in the form that is compared.
-    Returns: mappings of texts: `kind, position, printed_length, length, printed, ours`.
-    A printed stretch of more than 16 characters is left empty.
+    """Where two texts differ, by words and marks: `kind, position, printed_length,
+    length, printed, ours`. A printed stretch of more than 16 characters is left empty.
     """
     printed_tokens = _TOKEN.findall(printed)
     our_tokens = _TOKEN.findall(ours)

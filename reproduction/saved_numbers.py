@@ -69,13 +69,6 @@ RECORDINGS = (
 LEFT_OUT = {
     "tigerscore_outputs": "what is read of it is text: locations and explanations",
 }
-# Scores of texts that are of no set, such as an output that a notebook makes of an
-# input: encoders' alone, whose scores are read by hash wherever they are asked for.
-OTHERS = "others"
-# what the rule of a metric with weights has
-WEIGHTS = "|model:"
-# how far the processor moves such a metric's value
-TOLERANCE = 1e-5
 # The scores of texts that are of no set, such as an output that a notebook makes of an
 # input: those of encoders alone, which are read by hash wherever they are asked for.
 OTHERS = "others"
@@ -102,10 +95,8 @@ Items = Mapping[tuple[bytes, ...], tuple[float, str]]
 class Places:
     """The texts of a set, each once, in the order in which they come.
 
-    digests: of texts that have a place already, in their order.
-
-    of: digest -> place, from 0. rows: digest, characters, words and shape of each
-    place that `at` gave.
+    digests: of texts that have a place already.
+    of: digest -> place. rows: digest, characters, words and shape of each new place.
     """
 
     def __init__(self, digests: Sequence[bytes] = ()) -> None:
@@ -125,14 +116,11 @@ class Places:
 
 
 def put(folder: Path, name: str, loaded: pd.DataFrame, hashes: bool) -> Places:
-    """Write the rows of a set and the table of its texts.
+    """Write the rows of a set and the table of its texts; the places of its texts.
 
-    folder: of the bundle.
-    name: of the set.
     loaded: its frame, with all texts.
     hashes: whether the SHA-256 of each text is kept; a recording's texts are known by
     their places, for their hashes would be most of the bundle.
-    Returns: the places of the texts, by which `put_scores` finds them.
     """
     places = Places()
     columns: dict[str, Any] = {}
@@ -155,9 +143,8 @@ def put(folder: Path, name: str, loaded: pd.DataFrame, hashes: bool) -> Places:
 def put_scores(
     folder: Path, name: str, places: Places, scores: Mapping[str, Items]
 ) -> None:
-    """Write the values that outputs asked for of a set's texts.
-
-    scores: rule -> items; those with a text that is not of this set are passed over.
+    """Write the values that outputs asked for of a set's texts; items with a text that
+    is not of this set are passed over.
     """
     rows: list[tuple[str, list[int], float, str]] = []
     # In a fixed order, so that the same scores make the same file.
@@ -174,25 +161,19 @@ def put_scores(
 
 
 def joined(
-    fresh: Mapping[str, Items], earlier: Mapping[str, Items], keep: bool
+    fresh: Mapping[str, Items], earlier: Mapping[str, Items]
 ) -> dict[str, dict[tuple[bytes, ...], tuple[float, str]]]:
     """New scores, an encoder's value as it was where the two differ by no more than
     `TOLERANCE`: so the bundle is the same from every processor.
-
-    fresh, earlier: rule -> items.
-    keep: whether the earlier scores that are not among the new ones are kept.
-    Returns: rule -> items.
     """
     scores = {}
-    rules = {*fresh, *earlier} if keep else {*fresh}
-    for rule in rules:
+    for rule, new in fresh.items():
+        items = dict(new)
         before = earlier.get(rule, {})
-        items = dict(before) if keep else {}
-        items.update(fresh.get(rule, {}))
-        if _WEIGHTS in rule:
-            for item, (value, _) in items.items():
-                if item in before and abs(value - before[item][0]) <= TOLERANCE:
-                    items[item] = before[item]
+        for item, (value, _) in new.items():
+            is_moved = item in before and abs(value - before[item][0]) <= TOLERANCE
+            if _WEIGHTS in rule and is_moved:
+                items[item] = before[item]
         scores[rule] = items
     return scores
 
@@ -203,9 +184,7 @@ def put_others(
     """Write the encoders' scores of items that are of no set, and the hashes of their
     texts.
 
-    folder: of the bundle.
     sets: the places of each set's texts.
-    scores: rule -> items.
     """
     import pyarrow
 
@@ -218,11 +197,8 @@ def put_others(
                 left.setdefault(rule, {})[item] = score
     texts: set[bytes] = set()
     for items in left.values():
-        for item in items:
-            texts.update(item)
+        texts.update(*items)
     digests = sorted(texts)
-    for kind in ("texts", "scores"):
-        (folder / f"{OTHERS}.{kind}.parquet").unlink(missing_ok=True)
     if digests:
         column = pyarrow.array(digests, pyarrow.binary(32))
         table = pyarrow.table({"sha256": column})
@@ -276,23 +252,28 @@ def describe(
     """Write `sets.csv` (a row a set: sources, licence, hash of its files, what is left
     out) and `about.json`.
 
-    commit: that the numbers were made at.
     encoders: label in the rules -> its id on the model hub and its weights' hash.
     """
+    import pyarrow.parquet as parquet
+
     from nlgeval_lib import datasets
 
     rows = []
     for name in [*SETS, *RECORDINGS, *LEFT_OUT]:
         entries = [registry.entry(path) for path in datasets.files(name)]
         hashes = "\n".join(f"{entry.sha256}  {entry.path}" for entry in entries)
+        path = folder / f"{name}.scores.parquet"
+        count = parquet.read_metadata(path).num_rows if path.is_file() else 0
         rows.append(
             {
                 "set": name,
                 "kept": "no" if name in LEFT_OUT else "yes",
                 "left out": LEFT_OUT.get(name, "all texts"),
-                "scores": _rows_in(folder / f"{name}.scores.parquet"),
+                "scores": count,
                 "files": len(entries),
-                "sha256 of the list of files": _sha256(hashes),
+                "sha256 of the list of files": hashlib.sha256(
+                    hashes.encode()
+                ).hexdigest(),
                 "repositories": _joined(entry.repository for entry in entries),
                 "commits": _joined(entry.commit for entry in entries),
                 "licence": _joined(entry.licence for entry in entries),
@@ -304,18 +285,6 @@ def describe(
     files.write_text(folder / "about.json", json.dumps(about, indent=1) + "\n")
 
 
-def _rows_in(path: Path) -> int:
-    """How many rows a table has; 0 where there is none."""
-    import pyarrow.parquet as parquet
-
-    return int(parquet.ParquetFile(path).metadata.num_rows) if path.is_file() else 0
-
-
 def _joined(values: Any) -> str:
     """Values with semicolons between them, each once; empty ones are left out."""
     return "; ".join(dict.fromkeys(value for value in values if value))
-
-
-def _sha256(text: str) -> str:
-    """The SHA-256 of a text in hexadecimal digits."""
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -48,9 +48,7 @@ def main() -> int:
         print(f"the table is of {CORES} cores: taskset -c 0,1 limits a run to two")
         return 2
     path = files.notebooks() / durations.NAME
-    rows = {}
-    if path.is_file():
-        rows = dict(durations.table(path, path.stat().st_mtime_ns))
+    rows = durations.table()
     names = sorted(entry.id for entry in catalogue.load().outputs)
     with files.replacing(path) as draft, open(draft, "w", newline="") as file:
         writer = csv.DictWriter(file, durations.COLUMNS, lineterminator="\n")

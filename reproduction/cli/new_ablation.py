@@ -1,13 +1,11 @@
-"""`nlgeval new-ablation` writes an ablation notebook from the template: one's own, which
-git ignores, or one of the catalogue.
-"""
+"""`nlgeval new-ablation` writes an ablation notebook of one's own from the template."""
 
 from __future__ import annotations
 
 import ast
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -72,12 +70,6 @@ Level = Annotated[
     Literal["dataset", "input", "system"],
     option("--level", help="Of the correlations.  [dataset]"),
 ]
-Tracked = Annotated[
-    bool,
-    typer.Option(
-        "--tracked", help="Write it for a commit: notebooks/ablations, the catalogue."
-    ),
-]
 Plugin = Annotated[
     Several,
     option(help="A Python file with an evaluator or aggregator; it is run."),
@@ -99,7 +91,6 @@ def new_ablation(
     model: Model = "mini",
     base_url: BaseUrl = "",
     plugin: Plugin = None,
-    tracked: Tracked = False,
 ) -> None:
     """Write an ablation's notebook, notebooks/private/NAME.ipynb; `nlgeval run NAME`
     runs it. Git ignores it, its results and its page.
@@ -134,11 +125,13 @@ def new_ablation(
         "base_url": base_url,
         "plugins": _plugins(plugin or ()),
     }
-    _make(name, parameters, tracked)
+    _make(name, parameters)
 
 
-def _make(name: str, parameters: dict[str, Any], tracked: bool) -> None:
+def _make(name: str, parameters: dict[str, Any]) -> None:
     """Write the notebook with these parameters, where they can be so."""
+    from nlgeval_lib import datasets, files
+    from reproduction.report.notebook import shown
     from reproduction.study import ablations
 
     evaluator = parameters["evaluator"]
@@ -146,17 +139,22 @@ def _make(name: str, parameters: dict[str, Any], tracked: bool) -> None:
     model = parameters["model"]
     variants = ablations.variants(evaluator, swept, parameters["settings"], model)
     data = ablations.check(variants, parameters["data"])
-    _check_base(parameters["base"], variants)
-    path = _free_path(name, tracked)
-    title = _title(evaluator, swept)
-    entry = _entry(data, title)
-    notebook = _notebook(name, title, parameters)
-    if tracked:
-        _write(path, notebook, {"id": name, "paper": "meta", **entry})
-    else:
-        _write_private(path, notebook, entry)
-    from reproduction.report.notebook import shown
-
+    base = parameters["base"]
+    if base and ablations.label(base) not in variants:
+        raise ValueError(
+            f"--base {ablations.label(base)!r} is no variant; variants: "
+            f"{', '.join(variants)}"
+        )
+    path = _free_path(name)
+    title = "Ablation: " + " and ".join(name.replace("_", " ") for name in swept)
+    if evaluator:
+        title = f"{title.replace(': ', ': the ', 1)} of {evaluator}"
+    entry = {
+        "route": "mini" if data in (ablations.MINI, ablations.OWN) else "run",
+        "inputs": [data] if datasets.has(data) else [],
+        "title": title,
+    }
+    files.write_text(path, _notebook(name, entry, parameters))
     typer.echo(
         f"written: {shown(path)}, {len(variants)} variants\nnext: nlgeval run {name}"
     )
@@ -231,17 +229,6 @@ def _sweeps(texts: list[str]) -> dict[str, list[Any]]:
     return swept
 
 
-def _check_base(base: dict[str, Any], variants: Iterable[str]) -> None:
-    """Pass where the base is a variant, or none is named. Raises: ValueError."""
-    from reproduction.study import ablations
-
-    if base and ablations.label(base) not in variants:
-        raise ValueError(
-            f"--base {ablations.label(base)!r} is no variant; variants: "
-            f"{', '.join(variants)}"
-        )
-
-
 def _settings(texts: Sequence[str] | None) -> dict[str, Any]:
     """The values of `NAME=VALUE` texts."""
     values: dict[str, Any] = {}
@@ -252,8 +239,10 @@ def _settings(texts: Sequence[str] | None) -> dict[str, Any]:
     return values
 
 
-def _free_path(name: str, tracked: bool) -> Path:
-    """The path of the new notebook."""
+def _free_path(name: str) -> Path:
+    """The path of the new notebook. Raises: ValueError for a name that is no id, or is in
+    use.
+    """
     from nlgeval_lib import files
     from reproduction.report.notebook import shown
     from reproduction.study import catalogue
@@ -263,8 +252,7 @@ def _free_path(name: str, tracked: bool) -> Path:
             f"{name!r}: an id is lower-case letters and digits joined by single "
             "underscores"
         )
-    folder = "ablations" if tracked else catalogue.PRIVATE
-    path = files.notebooks() / folder / f"{name}.ipynb"
+    path = files.notebooks() / catalogue.PRIVATE / f"{name}.ipynb"
     listed = catalogue.load()
     entries = {entry.id: entry for entry in (*listed.outputs, *listed.private)}
     if name in entries or path.exists():
@@ -276,61 +264,12 @@ def _free_path(name: str, tracked: bool) -> Path:
     return path
 
 
-def _title(evaluator: str, swept: dict[str, list[Any]]) -> str:
-    """The title of the notebook; values that are not in it can change in a run."""
-    names = " and ".join(name.replace("_", " ") for name in swept)
-    return (
-        f"Ablation: the {names} of {evaluator}" if evaluator else f"Ablation: {names}"
-    )
-
-
-def _entry(data: str, title: str) -> dict[str, Any]:
-    """What the catalogue knows of the output, beside its id and its place."""
-    from nlgeval_lib import datasets
-    from reproduction.study import ablations
-
-    return {
-        "route": "mini" if data in (ablations.MINI, ablations.OWN) else "run",
-        "inputs": [data] if datasets.has(data) else [],
-        "title": title,
-    }
-
-
-def _write_private(path: Path, notebook: str, entry: dict[str, Any]) -> None:
-    """Write a notebook that has its entry in its metadata."""
+def _notebook(name: str, entry: dict[str, Any], parameters: dict[str, Any]) -> str:
+    """The template's notebook with another name, title and parameters; its entry of the
+    catalogue stands in its metadata.
+    """
     from nlgeval_lib import files
     from reproduction.study import catalogue
-
-    document = json.loads(notebook)
-    document["metadata"][catalogue.METADATA] = entry
-    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-    files.write_text(path, text)
-
-
-def _write(path: Path, notebook: str, entry: dict[str, Any]) -> None:
-    """Write the notebook and its entry; neither, if the catalogue refuses the entry."""
-    from nlgeval_lib import files
-    from reproduction.study import catalogue
-
-    catalogue_path = files.committed(files.notebooks() / "catalogue.toml")
-    files.write_text(path, notebook)
-    text = catalogue_path.read_text(encoding="utf-8")
-    lines = [text.rstrip("\n"), "", "[[output]]"]
-    entry = entry | {"notebook": f"{path.parent.name}/{path.name}"}
-    for name, value in entry.items():
-        lines.append(f"{name} = {json.dumps(value, ensure_ascii=False)}")
-    files.write_text(catalogue_path, "\n".join(lines) + "\n")
-    try:
-        catalogue.load()
-    except ValueError:
-        files.write_text(catalogue_path, text)
-        path.unlink()
-        raise
-
-
-def _notebook(name: str, title: str, parameters: dict[str, Any]) -> str:
-    """The template's notebook with another name, title and parameters."""
-    from nlgeval_lib import files
 
     template = files.notebooks() / f"{TEMPLATE}.ipynb"
     document = json.loads(template.read_text(encoding="utf-8"))
@@ -340,12 +279,13 @@ def _notebook(name: str, title: str, parameters: dict[str, Any]) -> str:
             source = _with_values(source, parameters)
         elif source.startswith("# Template"):
             source = (
-                f"# {title}\n\n**The question.** Which choice follows the ratings "
-                "best, and by more than chance?"
+                f"# {entry['title']}\n\n**The question.** Which choice follows the "
+                "ratings best, and by more than chance?"
             )
         source = source.replace(f'"{TEMPLATE}"', f'"{name}"')
         source = re.sub(r",\s*scratch=True", "", source)
         cell["source"] = source.splitlines(keepends=True)
+    document["metadata"][catalogue.METADATA] = entry
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 

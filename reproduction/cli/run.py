@@ -48,9 +48,6 @@ def run(
         Several,
         option("-p", "--parameter", metavar="NAME=VALUE", help="A trial's value."),
     ] = None,
-    timeout: Annotated[
-        int | None, option(min=1, help="Seconds that a cell may take; default: any.")
-    ] = None,
 ) -> None:
     """Run the notebooks that something changed for, then the scoreboard.
 
@@ -84,7 +81,7 @@ def run(
                 entries.append(entry)
         if not entries:
             raise ValueError(f"--parameter: no output has {' and '.join(values)}")
-    options = Options(mode, _jobs(jobs), force, replace, timeout, values)
+    options = Options(mode, _jobs(jobs), force, replace, values)
     if dry_run:
         for line in listing(outputs, options, entries):
             typer.echo(line)
@@ -103,14 +100,11 @@ def sweep(
     mode: Mode = "full",
     jobs: Jobs = None,
     table: Annotated[str, option(help="Which table to print.")] = "",
-    force: Force = False,
-    dry_run: DryRun = False,
 ) -> None:
     """Run one output's notebook for every combination of parameter values; join what it
     saved into one CSV a table.
 
-    Each point has a folder of its own below results/sweeps/ (not committed); the same
-    command again runs only what is missing, or what something changed for. The joined
+    Each point has a folder of its own below results/sweeps/ (not committed). The joined
     tables have the parameters as first columns.
 
     \b
@@ -129,13 +123,7 @@ def sweep(
     outputs = catalogue.load()
     entry = outputs[output]
     points = trials.points(outputs, entry, values, mode)
-    if dry_run:
-        for point in points:
-            state = "there" if point.saved and not force else "run"
-            typer.echo(f"{state:6} {point.label}")
-        return
-    finished, failed = trials.sweep(entry, points, _jobs(jobs), force)
-    tables = trials.joined(entry, finished)
+    tables, failed = trials.sweep(entry, points, _jobs(jobs))
     absent = bool(table) and table not in tables
     if absent:
         say(f"no table {table!r}; the notebook saved {', '.join(tables) or 'none'}")

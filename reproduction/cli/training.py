@@ -38,17 +38,8 @@ class Finetune:
     base: Annotated[str, option(help="Another base: an id or a folder.")] = ""
     set: Settings = None
     micro_batch: Annotated[int, typer.Option(min=1, help="Examples a GPU at once.")] = 1
-    save_every: Annotated[
-        int, typer.Option(min=1, help="Updates between checkpoints.")
-    ] = 100
-    precision: Annotated[str, typer.Option(help="auto, bf16 or fp32.")] = "auto"
     most_updates: Annotated[int, typer.Option(help="For a trial; -1 for all.")] = -1
     seed: Annotated[int, typer.Option(min=0, help="Of order and adapters.")] = 0
-    gpu: Annotated[str, option(help="Dry run: another GPU.")] = ""
-    gpus: Annotated[int | None, option(min=1, help="Dry run: how many.")] = None
-    mfu: Annotated[
-        float, typer.Option(help="Dry run: share of the peak speed that is reached.")
-    ] = 0.4
     dry_run: DryRun = False
     list_all: Annotated[
         bool, typer.Option("--list", help="List the configurations.")
@@ -81,13 +72,21 @@ def finetune(options: Finetune) -> None:
     from reproduction.training import finetune as tuning
 
     if options.list_all:
-        _list_configurations()
+        for config in map(tuning.named, tuning.names()):
+            mark = "" if config.origin == "paper" else "  [ours]"
+            typer.echo(f"{config.name:28} {config.title}{mark}")
+            typer.echo(f"{'':28} {config.base}; {config.source}")
         return
     if not options.name:
         raise ValueError("which configuration? Give its name, or --list")
     config = _configuration(options)
     if options.dry_run:
-        _print_plan(options, config)
+        data = options.data or None
+        plan = tuning.plan(config, data, micro_batch=options.micro_batch)
+        launch = tuning.launch_command(
+            config, options.data or "DATA", options.output or "OUTPUT"
+        )
+        typer.echo("\n".join([*plan.lines, f"  command       {launch}"]))
         return
     if not options.data or not options.output:
         raise ValueError("--data and --output are needed, or --dry-run")
@@ -96,17 +95,10 @@ def finetune(options: Finetune) -> None:
         options.data,
         options.output,
         micro_batch=options.micro_batch,
-        save_every=options.save_every,
-        precision=options.precision,
         most_updates=options.most_updates,
         seed=options.seed,
         quiet=options.quiet,
     )
-    _print_trained(trained)
-
-
-def _print_trained(trained: Any) -> None:
-    """Print what a training run read and where its model is."""
     facts = trained.facts
     typer.echo(
         f"{facts['examples']:,} examples, {facts['left_out']:,} left out; "
@@ -116,16 +108,6 @@ def _print_trained(trained: Any) -> None:
         losses = trained.log["loss"]
         typer.echo(f"loss {losses.iloc[0]:.3f} at first, {losses.iloc[-1]:.3f} at last")
     typer.echo(f"model: {trained.model}")
-
-
-def _list_configurations() -> None:
-    """Print the named configurations."""
-    from reproduction.training import finetune as tuning
-
-    for config in map(tuning.named, tuning.names()):
-        mark = "" if config.origin == "paper" else "  [ours]"
-        typer.echo(f"{config.name:28} {config.title}{mark}")
-        typer.echo(f"{'':28} {config.base}; {config.source}")
 
 
 def _configuration(options: Finetune) -> Config:
@@ -138,25 +120,7 @@ def _configuration(options: Finetune) -> Config:
     config = config.changed(**changes)
     if options.base:
         config = config.changed(base=options.base, size="")
-    return config.changed(
-        gpu=options.gpu or config.gpu, gpus=options.gpus or config.gpus
-    )
-
-
-def _print_plan(options: Finetune, config: Config) -> None:
-    """Print what a training run would take, and the command that starts it."""
-    from reproduction.training import finetune as tuning
-
-    plan = tuning.plan(
-        config,
-        options.data or None,
-        micro_batch=options.micro_batch,
-        mfu=options.mfu,
-    )
-    launch = tuning.launch_command(
-        config, options.data or "DATA", options.output or "OUTPUT"
-    )
-    typer.echo("\n".join([*plan.lines, f"  command       {launch}"]))
+    return config
 
 
 # -- training sets

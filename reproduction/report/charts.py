@@ -1,8 +1,6 @@
 """Figures of compared cells: printed beside ours, and the scoreboard.
 
-Each public function takes a frame and returns a matplotlib figure in the common style;
-nothing is saved here. Numbers in the code are inches, or shares of a line, unless a
-comment says otherwise.
+Numbers in the code are inches, or shares of a line, unless a comment says otherwise.
 """
 
 from __future__ import annotations
@@ -25,13 +23,7 @@ _MAX_HEADS = 8  # columns that get a panel each
 
 
 class _Mark(NamedTuple):
-    """How a cell of ours is drawn.
-
-    label: in the legend.
-    marker: its form, as matplotlib calls it.
-    color: a name that `color` takes.
-    led: whether a line leads to the printed number.
-    """
+    """How a cell of ours is drawn; `led`: whether a line leads to the printed number."""
 
     label: str
     marker: str
@@ -62,12 +54,9 @@ def paper_vs_ours(
     """A dot plot of printed numbers and ours with their intervals: a panel a column and
     statistic, a line a row.
 
-    cells: as `papers.compare` returns them; those without a printed number or without
-    ours are left out.
+    cells: as `papers.compare` returns them; those without both numbers are left out.
     title: of the figure; what was tested and became of it is said after it.
-    xlabel: empty: what was measured.
-    width: in inches.
-    Returns: the figure.
+    xlabel: empty: what was measured. width: in inches.
     Raises: ValueError where no cell has both numbers.
     """
     both = _with_both_numbers(cells)
@@ -282,13 +271,9 @@ SHARES = {
 
 def scoreboard(frame: pd.DataFrame, names: Mapping[str, str]) -> Any:
     """What became of the printed numbers: a panel a paper, a bar a printed table that
-    has numbers.
+    has numbers, and its status beside it.
 
-    Beside a bar: its status, and how many of the paper's own numbers were tested.
-
-    frame: as `scoreboard.build()` gives it.
-    names: paper -> its name in the figure.
-    Returns: the figure.
+    frame: as `scoreboard.build()` gives it. names: paper -> its name in the figure.
     Raises: ValueError for a frame without a printed number.
     """
     tables = frame[frame["printed"] > 0]

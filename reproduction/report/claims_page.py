@@ -1,12 +1,8 @@
 """The papers' claims for readers: what is claimed and where, whether the printed table
 supports it, by what evidence, and whether chance could make it.
 
-Where another output saves what another judge says of claims (`ANOTHER_JUDGE`, a row a
-claim with columns `id` and `answer`), the page has a column of it.
-
 `counted` and `judged` are two tables that the output of the claims saves: a row a paper
-with its verdicts counted, and a row a claim. `shown` gives the tables of the page,
-`grouped` their Markdown.
+with its verdicts counted, and a row a claim.
 """
 
 from __future__ import annotations
@@ -22,7 +18,7 @@ from reproduction.papers import claims
 
 # The caption of the table that stands open.
 CONTRADICTED = "Claims that the printed tables do not support"
-QUESTION = "does the printed table support it?"  # the column that a filter chooses by
+QUESTION = "does the printed table support it?"
 # How a reader meets each verdict.
 SUPPORT = {
     claims.HOLDS: "yes",
@@ -45,10 +41,7 @@ ANOTHER_JUDGE = "results/meta/meta_replication__claims.csv"
 
 
 def by_paper(counted: pd.DataFrame) -> pd.DataFrame:
-    """How many claims of each paper its printed tables support.
-
-    counted: as the output of the claims saves it, a row a paper and one for all.
-    """
+    """How many claims of each paper its printed tables support."""
     frame = counted.rename(columns=COUNTS)
     if len(frame):
         frame["paper"] = frame["paper"].map(_name)
@@ -63,11 +56,13 @@ def _name(paper: str) -> str:
 
 
 def rows(judged: pd.DataFrame) -> pd.DataFrame:
-    """The columns that a reader meets, a row a claim.
-
-    judged: claims as the output of the claims saves them.
-    """
-    of_another_judge = _of_another_judge()
+    """The columns that a reader meets, a row a claim."""
+    # What another judge says, by the id of the claim.
+    of_another_judge = {}
+    path = files.located(ANOTHER_JUDGE)
+    if path.is_file():
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+        of_another_judge = dict(zip(frame["id"], frame["answer"], strict=True))
     lines = []
     for claim in judged.fillna("").to_dict("records"):
         line = {
@@ -83,15 +78,6 @@ def rows(judged: pd.DataFrame) -> pd.DataFrame:
             line["with another judge"] = of_another_judge.get(claim["id"], "–")
         lines.append(line)
     return pd.DataFrame(lines)
-
-
-def _of_another_judge() -> dict[str, str]:
-    """What another judge says, by the id of the claim; empty where nothing is saved."""
-    path = files.located(ANOTHER_JUDGE)
-    if not path.is_file():
-        return {}
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    return dict(zip(frame["id"], frame["answer"], strict=True))
 
 
 def grouped(parts: Sequence[tables.Table]) -> list[str]:
@@ -122,8 +108,6 @@ def anchor(heading: str) -> str:
 def shown(counted: pd.DataFrame, judged: pd.DataFrame) -> list[tables.Table]:
     """The tables of the page: counts, the claims that are contradicted, then those of
     each paper.
-
-    counted: a row a paper. judged: a row a claim.
     """
     contradicted = judged[judged["verdict"] == claims.FAILS]
     parts = [

@@ -1,11 +1,8 @@
 """A notebook as it is committed: with the outputs of the catalogue's parameters, and
 the same bytes wherever it was run.
 
-`cleaned` leaves out what a run or an editor writes beside the outputs, `with_outputs`
-puts the outputs of an executed copy into its source, and `source_text` is what a
-reader of changes wants to see. Run as a file it is git's filter for notebooks, or its
-text of one for `git diff` (`.gitattributes`; `make setup` tells git): so it needs
-nothing but Python.
+Run as a file it is git's filter for notebooks, or its text of one for `git diff`
+(`.gitattributes`; `make setup` tells git): so it needs nothing but Python.
 
     python committed.py < NOTEBOOK       as it is committed
     python committed.py --text NOTEBOOK  its prose and code alone
@@ -58,9 +55,7 @@ _ASIDE = re.compile(
 
 def cleaned(text: str) -> str:
     """The notebook without times, counts of a session, warnings and what an editor
-    notes.
-
-    text: the file. One that is no notebook comes back as it is.
+    notes; a file that is none as it is.
     """
     try:
         notebook = json.loads(text)
@@ -195,7 +190,6 @@ def _lines(text: str) -> list[str]:
 def with_outputs(source: str, executed: str) -> str:
     """The source of a notebook with the outputs of its executed copy, cleaned.
 
-    source, executed: the files. Papermill's cell of parameters is passed over.
     Raises: ValueError where the copy is of another source.
     """
     notebook = json.loads(source)
@@ -218,9 +212,7 @@ def _sources(cells: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def outputs(text: str) -> list[list[dict[str, Any]]]:
-    """The outputs of each code cell; nothing where no cell has any, or the text is no
-    notebook.
-    """
+    """The outputs of each code cell; nothing where no cell has any."""
     try:
         cells = json.loads(text)["cells"]
         found = [cell["outputs"] for cell in cells if cell["cell_type"] == "code"]
@@ -231,9 +223,7 @@ def outputs(text: str) -> list[list[dict[str, Any]]]:
 
 def first_answer(text: str) -> str | None:
     """What `Output.answer` shows at the top of a notebook, as text; None where it has
-    no outputs. A notebook that does not begin with an answer shows "".
-
-    text: the file.
+    no outputs, "" where it does not begin with an answer.
     """
     found = outputs(text)
     if not found:
@@ -249,9 +239,8 @@ def first_answer(text: str) -> str | None:
 
 
 def source_text(text: str) -> str:
-    """The prose and the code of a notebook, as a text whose changes are readable.
-
-    text: the file. One that is no notebook comes back as it is.
+    """The prose and the code of a notebook, as a text whose changes are readable; a file
+    that is none as it is.
     """
     try:
         cells = json.loads(text)["cells"]

@@ -1,18 +1,8 @@
-"""Tables for a notebook: printed beside ours, and plain frames, as HTML with a text
-form for terminals.
+"""Compared cells as a table: printed beside ours; and what printed tables contradict.
 
 Everything that comes from data is escaped. Meaning never hangs on colour alone: each
-cell carries a mark.
-
-What is here, and how it hangs together:
-- `show` draws any frame, `comparison` draws compared cells, `audit` what the printed
-  tables contradict; each gives a `Table` with three forms (HTML, text, Markdown);
-- a table is first drawn as `Drawn`: a grid of `Cell`, each with its text and its
-  HTML. `_wide` repeats the rows and columns of a printed table, `_long` has a line a
-  cell. `_table` turns the grid into the three forms, and `joined` puts tables, notes
-  and details together;
-- `note`, `plain_gap` and `plain_reason` say in a reader's words what a cell's reason
-  says; equal notes are numbered once (`_Notes`) and stand below the table.
+cell carries a mark. `_wide` repeats the rows and columns of a printed table, `_long` has
+a line a cell; equal notes are numbered once (`_Notes`) and stand below the table.
 """
 
 from __future__ import annotations
@@ -55,16 +45,12 @@ def comparison(
     notes: Sequence[str] = (),
     layout: str = "auto",
 ) -> Table:
-    """Printed beside ours, with marks, notes and a legend.
-
-    A row of which nothing was computed here is folded below the others. The details
-    hold every reason and the signatures.
+    """Printed beside ours, with marks, notes and a legend; rows of which nothing was
+    computed here are folded.
 
     cells: as `papers.compare` returns them, of one or more printed tables.
-    caption: what stands above the first table; with several, before each one's name.
-    notes: further sentences below all tables.
-    layout: "wide" repeats the printed table's rows and columns, "long" has a line a
-    cell, "auto" chooses.
+    caption: above the first table; with several, before each one's name.
+    notes: further sentences below all tables. layout: "wide", "long" or "auto".
     Raises: ValueError for an empty frame or an unknown layout.
     """
     if layout not in ("auto", "wide", "long"):
@@ -90,24 +76,12 @@ def comparison(
                 parts.append(_folded(folded_cells, folded_drawn))
             marks |= {_mark_of(cell) for cell in open_cells.itertuples(index=False)}
             title = ""  # of a printed table in several blocks only the first is titled
-    below = [_legend(marks)]
+    meanings = [f"{mark} {text}" for mark, text in MARKS.items() if mark in marks]
+    legend = "; ".join(meanings).strip()
+    below = [f"Ours, with the paper's number in brackets. {legend}."]
     for note_text, number in numbered.items():
         below.append(f"{_raised(number)} {note_text}")
-    return joined(
-        parts,
-        [*below, *notes],
-        "\n\n",
-        _details(cells),
-    )
-
-
-def _legend(marks: set[str]) -> str:
-    """The sentence that explains those marks that stand in a table."""
-    meanings = []
-    for mark, text in MARKS.items():
-        if mark in marks:
-            meanings.append(f"{mark} {text}".strip())
-    return f"Ours, with the paper's number in brackets. {'; '.join(meanings)}."
+    return joined(parts, [*below, *notes], "\n\n", _details(cells))
 
 
 def titled(table: str) -> str:
@@ -170,14 +144,9 @@ def _folded(block: pd.DataFrame, drawn: Drawn) -> Table:
 
 
 def notes_of(cells: pd.DataFrame) -> pd.Series:
-    """What is said of each cell below the table, in a few words: at most MOST_NOTES
-    different notes, one a reason.
-
-    Where there would be more, a missing cell's note is the kind of its gap, and the
-    rarest notes become one that leads to the CSV file.
-
-    cells: as `papers.compare` returns them.
-    Returns: a text a cell with the cells' index; empty for a cell that needs none.
+    """What is said of each cell below the table, "" for nothing: at most MOST_NOTES
+    different notes. Where there would be more, a missing cell's note is the kind of its
+    gap, and the rarest notes become one that leads to the CSV file.
     """
     texts = [note(cell) for cell in cells.itertuples(index=False)]
     notes = pd.Series(texts, cells.index)
@@ -213,10 +182,7 @@ _LEFT_OUT = re.compile(
 
 
 def plain_reason(reason: str) -> str:
-    """A reason of `statistics` in a reader's words: few systems make an interval wide, one
-    or two units move the estimate.
-
-    reason: any text; one that `statistics` did not write stays as it is.
+    """A reason of `statistics` in a reader's words; any other text stays as it is.
 
     Example:
     >>> plain_reason("4 systems: t with 3 degrees of freedom")
@@ -234,10 +200,7 @@ def _without(found: re.Match[str]) -> str:
 
 
 def plain_gap(reason: str) -> str:
-    """Why a number is missing, in a reader's words: which model was not run.
-
-    reason: as a missing cell carries it. One of no known kind stays as it is, and an
-    empty one becomes "no reason".
+    """Why a number is missing, in a reader's words; a reason of no known kind stays.
 
     Example:
     >>> plain_gap("no completions of gpt-4")
@@ -253,11 +216,8 @@ def plain_gap(reason: str) -> str:
 
 
 def note(cell: Any) -> str:
-    """The note of one cell; a number that is equal needs none.
-
-    cell: a row of compared cells as a named tuple, with `verdict` and `reason`.
-    Returns: the first clause of its reason, of a missing number in a reader's words;
-    empty for what is equal, and for a number that the paper does not print.
+    """The first clause of a cell's reason; a number that is equal, or that the paper
+    does not print, needs none.
     """
     if cell.verdict == "missing":
         return plain_gap(cell.reason).partition("; ")[0]
@@ -361,12 +321,7 @@ def _wide_lines(
         beside = [cells.get((row, *key), ()) for key in keys]
         # A note that all cells of a row share stands once, at the row's name.
         number = _row_note(beside, numbered)
-        line = _row_names(
-            label,
-            line_above,
-            width,
-            number,
-        )
+        line = _row_names(label, line_above, width, number)
         for values in beside:
             line.append(_beside(values, numbered, not number))
         body.append(line)
@@ -428,15 +383,7 @@ def _row_names(
 
 def _long(block: pd.DataFrame, numbered: _Notes) -> Drawn:
     """A line a cell, for tables whose places are mostly empty."""
-    names = [
-        "row",
-        "column",
-        "statistic",
-        "printed",
-        "ours",
-        "n",
-        "interval",
-    ]
+    names = ["row", "column", "statistic", "printed", "ours", "n", "interval"]
     body = []
     for cell in block.itertuples(index=False):
         line = []
@@ -502,14 +449,7 @@ def _hint(cell: Any) -> str:
     if not pd.isna(cell.difference):
         gap = f"ours less printed {cell.difference:.3g}"
     n = "" if pd.isna(cell.n) else f"n {cell.n}"
-    hints = [
-        gap,
-        cell.signature,
-        n,
-        _interval(cell),
-        cell.route,
-        cell.reason,
-    ]
+    hints = [gap, cell.signature, n, _interval(cell), cell.route, cell.reason]
     return "; ".join(filter(None, hints))
 
 
@@ -553,20 +493,15 @@ def _look(cell: Any) -> tuple[str, str]:
     return looks.get(cell.verdict, ("", shade))
 
 
-def _decimals(cell: Any) -> int:
-    """The decimals of the printed number; 3 where no number is printed."""
-    number = papers.parse(cell.printed)
-    if number.value is None:
-        return 3
-    return max(0, number.decimals)
-
-
 def _ours(cell: Any) -> str:
     """Our number as the paper would print it: its decimals, and no nought before the
     point where the paper prints none. A whole number beside nothing printed is a count.
     """
     is_count = not cell.printed and float(cell.ours).is_integer()
-    decimals = 0 if is_count else _decimals(cell)
+    number = papers.parse(cell.printed)
+    decimals = 3 if number.value is None else max(0, number.decimals)
+    if is_count:
+        decimals = 0
     text = f"{cell.ours:,.{decimals}f}"
     starts_with_point = cell.printed.lstrip("+-−").startswith(".")
     if starts_with_point and abs(cell.ours) < 1:
@@ -582,13 +517,8 @@ def _interval(cell: Any) -> str:
 
 
 def summary(cells: pd.DataFrame) -> str:
-    """What was tested of the paper's own method and what became of the others, kind
-    by kind, in sentences.
-
-    Then the largest difference among what was compared and is not equal, and the routes
-    of our numbers.
-
-    cells: as `papers.compare` returns them.
+    """What was tested, kind by kind, the largest difference among what is not equal, and
+    the routes of our numbers, in sentences.
     """
     sentences = [papers.in_words(cells)]
     compared = cells["verdict"].isin(papers.COMPARED)
@@ -609,13 +539,9 @@ def summary(cells: pd.DataFrame) -> str:
 def audit(
     all_relations: pd.DataFrame, names: Sequence[str]
 ) -> tuple[Table, dict[str, Any]]:
-    """The contradictions of these tables (`papers.audit`) to show, and what to save.
-
-    all_relations: as `papers.audit` gives them; those of other tables are passed over.
-    names: the ids of the printed tables, in the order to show.
-    Returns: the table, which has only notes where nothing contradicts; and by table
-    {"checked": how many relations, "contradictions": a text each, "untold": how many
-    cannot be decided, where there are any}.
+    """The contradictions of these printed tables (`papers.audit`) to show, and by table
+    what to save: {"checked": how many relations, "contradictions": a text each, "untold":
+    how many cannot be decided, where there are any}.
     """
     from reproduction.papers.auditing import CONTRADICTS, UNTOLD
 
@@ -650,11 +576,8 @@ def audit(
         frame = frame.drop(columns="table")
     if not frame["note"].any():
         frame = frame.drop(columns="note")
-    return show(
-        frame,
-        "Printed numbers that contradict each other",
-        notes=notes,
-    ), facts
+    title = "Printed numbers that contradict each other"
+    return show(frame, title, notes=notes), facts
 
 
 def _checked(relations: pd.DataFrame, wrong: pd.DataFrame) -> str:

@@ -1,10 +1,7 @@
 """The first screen of an output's page: was the paper's own method tested, what do
 the numbers here support, and what do the printed ones say by themselves?
 
-`lines` gives its questions and answers; each answer is a function of the compared cells
-(`tested`, `supported`, `untested`, `unsupported`, `printed_alone`), and `by_kind` is
-the table of counts beside them. `cells` is always of one paper, as `papers.compare`
-gives them.
+`cells` is always of one paper, as `papers.compare` gives them.
 """
 
 from __future__ import annotations
@@ -38,10 +35,7 @@ _ROWS = {
 
 
 def tested(cells: pd.DataFrame) -> str:
-    """Whether the paper's own method was tested, with counts and what a test needs.
-
-    cells: of one paper, as `papers.compare` gives them.
-    """
+    """Whether the paper's own method was tested, with counts and what a test needs."""
     paper = cells["paper"].iat[0]
     name = papers.own_method(paper)[0]
     own_cells = cells[cells["kind"] == papers.OWN]
@@ -76,9 +70,7 @@ def _of_others(cells: pd.DataFrame, name: str) -> str:
 def not_run(paper: str, covered: Iterable[str]) -> str:
     """That a paper's own method was not run, where nothing printed is compared.
 
-    paper: one of `papers.PAPERS`.
-    covered: the printed tables and figures that the page is about; of none it is said
-    what would test the method in general.
+    covered: the printed tables and figures that the page is about.
     """
     name = papers.own_method(paper)[0]
     needed = _needed(paper, covered) or papers.own_method(paper)[1]
@@ -97,11 +89,8 @@ def _needed(paper: str, names: Iterable[str]) -> str:
 
 
 def by_kind(cells: pd.DataFrame) -> tables.Table:
-    """How many numbers of each kind are printed, tested, equal: at most six rows.
-
-    A column in which every kind has none is left out.
-
-    cells: of one paper, as `papers.compare` gives them.
+    """How many numbers of each kind are printed, tested, equal: at most six rows, without
+    columns in which every kind has none.
     """
     rows: dict[str, dict[str, float]] = {}
     for counted in papers.by_kind(cells).to_dict("records"):
@@ -140,13 +129,8 @@ def _some(row: Mapping[str, float], count: str) -> str:
 
 
 def supported(cells: pd.DataFrame) -> str:
-    """What the numbers computed here support, in sentences.
-
-    Equal numbers support something only where their kind's count is more than chance
-    may give (`papers.told_apart`), as a status of the scoreboard does. Where none
-    can, it is said how near the numbers are.
-
-    cells: of one paper, as `papers.compare` gives them.
+    """What the numbers computed here support, in sentences: equal ones only where their
+    kind's count is more than chance may give (`papers.told_apart`).
     """
     told: dict[str, list[dict[str, Any]]] = {"recomputed": [], "consistent": []}
     for row in papers.by_kind(cells).to_dict("records"):
@@ -259,10 +243,7 @@ def _equal(row: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def untested(cells: pd.DataFrame) -> str:
-    """What was not put to a test; empty where the own method was, or has no number.
-
-    cells: of one paper, as `papers.compare` gives them.
-    """
+    """What was not put to a test; empty where the own method was, or has no number."""
     own_counts = papers.counts(cells[cells["kind"] == papers.OWN])
     if not own_counts["printed"] or own_counts["recomputed"]:
         return ""
@@ -275,10 +256,7 @@ def untested(cells: pd.DataFrame) -> str:
 
 def unsupported(cells: pd.DataFrame) -> str:
     """What the numbers here do not support, in sentences; empty where there is nothing
-    to say.
-
-    cells: of one paper, as `papers.compare` gives them.
-    """
+    to say."""
     name = papers.own_method(cells["paper"].iat[0])[0]
     own_counts = papers.counts(cells[cells["kind"] == papers.OWN])
     sentences = []
@@ -322,10 +300,7 @@ def unsupported(cells: pd.DataFrame) -> str:
 
 def printed_alone(cells: pd.DataFrame) -> str:
     """What the printed numbers say by themselves about the own method; empty where no
-    table sets it beside others.
-
-    cells: of one paper, as `papers.compare` gives them.
-    """
+    table sets it beside others."""
     sentences = []
     told = set()
     for table, part in cells.groupby("table", sort=False):
@@ -372,10 +347,7 @@ def _lead_in_words(lead: papers.Ahead, where: str) -> str:
 
 def lines(cells: pd.DataFrame) -> list[tuple[str, str]]:
     """The first screen as (question, answer), without the table of kinds; a question
-    without an answer is left out.
-
-    cells: of one paper, as `papers.compare` gives them.
-    """
+    without an answer is left out."""
     answers = [
         ("Was the method tested?", tested(cells)),
         ("Supported", supported(cells)),

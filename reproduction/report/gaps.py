@@ -5,6 +5,7 @@ that fills the gap.
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -19,64 +20,40 @@ _MOST_NAMED = 6  # things that lack for one reason and are named
 
 
 def lines(gaps: Iterable[Mapping[str, Any]], cells: pd.DataFrame | None) -> list[str]:
-    """A line a reason: what is missing, why, and the command that would make it.
+    """A line a reason: what is missing, why, and the command that would make it; the
+    reason of most printed numbers first.
 
     gaps: what a record lists, each with `what` and `reason`.
     cells: the compared cells of the output, if any; those without a number are counted.
-    Returns: the reason of most printed numbers first, those of none in the order in
-    which they were given.
 
     Example:
     >>> lines([{"what": "figure 2", "reason": "no font"}], None)
     ['figure 2: no font']
     """
-    # By the reason in plain words, which several reasons may share: what lacks for
-    # it, how many printed numbers do, and which commands would help.
-    whats: dict[str, list[str]] = {}
-    counts: dict[str, int] = {}
-    commands: dict[str, list[str]] = {}
+    # By the reason in plain words, which several reasons may share.
+    whats = defaultdict[str, list[str]](list)
+    counts = Counter[str]()
+    commands = defaultdict[str, list[str]](list)
     for gap in gaps:
         plain = comparisons.plain_gap(gap["reason"])
-        whats.setdefault(plain, []).append(gap["what"])
-        commands.setdefault(plain, []).extend(_COMMAND.findall(gap["reason"]))
+        whats[plain].append(gap["what"])
+        commands[plain] += _COMMAND.findall(gap["reason"])
     if cells is not None:
         for reason in cells[cells["verdict"] == "missing"]["reason"]:
             plain = comparisons.plain_gap(reason)
-            counts[plain] = counts.get(plain, 0) + 1
-            commands.setdefault(plain, []).extend(_COMMAND.findall(reason))
+            counts[plain] += 1
+            commands[plain] += _COMMAND.findall(reason)
     reasons = dict.fromkeys([*whats, *counts])  # in an order that every run has
     sentences = []
-    for plain in sorted(reasons, key=lambda plain: -counts.get(plain, 0)):
-        subject = _subject(whats.get(plain, []), counts.get(plain, 0))
-        remedy = _remedy(commands[plain])
+    for plain in sorted(reasons, key=lambda plain: -counts[plain]):
+        names = list(dict.fromkeys(whats[plain]))
+        subject = "; ".join(names[:_MOST_NAMED])
+        if len(names) > _MOST_NAMED:
+            subject += f"; and {len(names) - _MOST_NAMED} more"
+        if counts[plain]:
+            number = counted_noun(counts[plain], "printed number")
+            subject = f"{number} ({subject})" if subject else number
+        remedies = dict.fromkeys(f"`{text.strip()}`" for text in commands[plain])
+        remedy = f" ({' or '.join(remedies)})" if remedies else ""
         sentences.append(f"{subject}: {plain}{remedy}")
     return sentences
-
-
-def _subject(names: list[str], count: int) -> str:
-    """What lacks for one reason: the number of printed numbers, the names, or both."""
-    listed = _listed(names)
-    if not count:
-        return listed
-    number = counted_noun(count, "printed number")
-    if not listed:
-        return number
-    return f"{number} ({listed})"
-
-
-def _remedy(commands: list[str]) -> str:
-    """The commands that would help, in brackets; empty where none is known."""
-    quoted = dict.fromkeys(f"`{command.strip()}`" for command in commands)
-    if not quoted:
-        return ""
-    return f" ({' or '.join(quoted)})"
-
-
-def _listed(names: list[str]) -> str:
-    """The first names, and how many more there are."""
-    distinct = list(dict.fromkeys(names))
-    text = "; ".join(distinct[:_MOST_NAMED])
-    further = len(distinct) - _MOST_NAMED
-    if further > 0:
-        text += f"; and {further} more"
-    return text

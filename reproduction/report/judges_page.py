@@ -206,7 +206,12 @@ def _brief(rows: pd.DataFrame) -> pd.DataFrame:
             columns[words] = pd.Series(cells, index=rows.index)
     for name in ("within_input", "over_systems", "pearson", "spearman"):
         columns[COLUMNS[name]] = rows[name].map(_number)
-    columns["ranks"] = [_ranks(row) for row in records]
+    ranks = []
+    for row in records:
+        has_ranks = not pd.isna(row["best_rank"])
+        words = f"{row['best_rank']:.0f} to {row['worst_rank']:.0f}"
+        ranks.append(words if has_ranks else "")
+    columns["ranks"] = ranks
     for name in ("coverage", "tied", "consistency", "position_bias"):
         columns[COLUMNS[name]] = rows[name].map(_number)
     brief = pd.DataFrame(columns)
@@ -223,13 +228,6 @@ def _interval(row: dict[str, object], kind: str) -> str:
     if kind == "ci":
         return f"{_number(row['value'])} {ends}".strip()
     return ends
-
-
-def _ranks(row: dict[str, object]) -> str:
-    """The ranks that a judge may have; empty where none were computed."""
-    if pd.isna(row["best_rank"]):
-        return ""
-    return f"{row['best_rank']:.0f} to {row['worst_rank']:.0f}"
 
 
 def _number(value: object) -> str:

@@ -2,12 +2,7 @@
 world and kept apart.
 
 With `model="mini"` a notebook asks the miniature judge about its own held-out texts.
-What it gives is shown under this module's heading only, with route `mini`, and never
-enters a comparison with printed numbers.
-
-`was_asked` says whether that is so, `show` shows what it gave as several variants,
-`set_apart` keeps the run from the paper's results; `perfect_shares` and
-`measured_scores` are what single notebooks take from it.
+What it gives has the route `mini`, and never enters a comparison with printed numbers.
 """
 
 from __future__ import annotations
@@ -40,10 +35,8 @@ RULES = {
 
 
 def was_asked(judged: Mapping[str, JudgeScores] | JudgeScores) -> bool:
-    """Whether a judge's scores, or any of several, have the route `mini`: of the
-    miniature judge or a stand-in.
-
-    judged: scores, or scores by variant; those that are not there say nothing.
+    """Whether a judge's scores, or any of several, are the miniature judge's or a
+    stand-in's.
     """
     return any(scores.route == "mini" for scores in _available(judged))
 
@@ -69,10 +62,7 @@ def show(
     ratings, n, interval, signature. With two rows or more, paired tests, Holm, and a
     figure. The run is saved apart.
 
-    out: the notebook's output.
-    judged: scores by variant.
     base: the variant that the others are tested against; "" for the first.
-    coef: a coefficient of `statistics`.
     name: of the saved table; that of the tests is `<name>_tests`.
     """
     from IPython.display import display
@@ -138,9 +128,6 @@ def set_apart(
 ) -> None:
     """Say that what follows is the miniature judge's, and save the run apart.
 
-    out: the notebook's output.
-    judged: scores, or scores by variant; whether the data are the miniature judge's own
-    decides what is said.
     instead: it stands in the place of what the notebook shows otherwise, so that the
     whole run has the route `mini`.
     """
@@ -163,11 +150,8 @@ def perfect_shares(judged: JudgeScores, confidence: float = 0.95) -> pd.DataFram
     """How many texts an error-listing judge finds perfect, or nearly so, each text
     once: Table 6's two shares.
 
-    judged: `judge_scores` of tigerscore.
-    confidence: of the interval, in (0, 1).
     Returns: a row a rule: `rule`, `percent`, `ci_low, ci_high` (Wilson's interval, in
-    per cent; NaN without a scored text), `n` texts with a score, `unscored`, `route,
-    signature`.
+    per cent; NaN without a scored text), `n`, `unscored`, `route, signature`.
     Source: TIGERScore, section 4.5, Table 6.
     """
     from nlgeval_lib.evaluators.tigerscore import gold_shares
@@ -199,8 +183,7 @@ def measured_scores(form: str, like: JudgeScores) -> JudgeScores:
     and not asked again.
 
     form: one of its card's, such as "error analysis".
-    like: scores just asked for, which give the inputs, the model and the revision;
-    where they are not there, they are returned.
+    like: scores just asked for; where they are not there, they are returned.
     Raises: Unavailable without its checkpoint; ValueError for another form.
     """
     if not like.available:

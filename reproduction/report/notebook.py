@@ -2,11 +2,8 @@
 
 The cell tagged `parameters` holds plain assignments of literals. A default fixes the
 type of its parameter: a bool is no int, an int may be given where a float stands, an
-annotation (`limit: int | None = None`) widens.
-
-`read` gives a `Source` with its `Parameter`s; `Source.resolve` checks the values that a
-run is to have. Whatever breaks a rule is a `NotebookRefused`. `other_code` compares the
-cells that ran in this kernel with a source, and `code` names the source by its hashes.
+annotation (`limit: int | None = None`) widens. Whatever breaks a rule is a
+`NotebookRefused`.
 """
 
 from __future__ import annotations
@@ -41,11 +38,8 @@ class NotebookRefused(Told, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One assignment of the parameters cell.
-
-    name: of the variable.
-    default: the value that the cell gives it.
-    kind: its type; Any for a default of None without an annotation.
+    """One assignment of the parameters cell, with the type that it asks for; Any for a
+    default of None without an annotation.
     """
 
     name: str
@@ -53,11 +47,7 @@ class Parameter:
     kind: Any
 
     def accept(self, value: Any) -> Any:
-        """`value` as this parameter's type; an int becomes a float where that is
-        wanted.
-
-        Raises: NotebookRefused with the type wanted and the type given.
-        """
+        """`value` as this parameter's type. Raises: NotebookRefused."""
         adapter = TypeAdapter(self.kind, config=ConfigDict(strict=True))
         try:
             return adapter.validate_python(value)
@@ -71,10 +61,8 @@ class Parameter:
             ) from None
 
     def read(self, text: str) -> Any:
-        """The value that `text` from a command line stands for.
-
-        text: a Python literal, `true` or `false`, or any text where the type is str.
-        Raises: NotebookRefused where it is of another type.
+        """The value that `text` from a command line stands for: a Python literal, `true`
+        or `false`, or any text where the type is str. Raises: NotebookRefused.
 
         Example:
         >>> Parameter("limit", 3, int).read("5")
@@ -93,11 +81,8 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A notebook as its author wrote it: no outputs, no execution counts.
-
-    path: of the notebook.
-    cells: of each its kind ("code", "markdown", ...), its source and its tags.
-    parameters: by name, in the order of the cell.
+    """A notebook as its author wrote it: of each cell its kind ("code", "markdown"), its
+    source and its tags; and the parameters by name.
     """
 
     path: Path
@@ -107,12 +92,10 @@ class Source:
     def resolve(
         self, chosen: Mapping[str, Any], automatic: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """The values that a run is to have, checked.
+        """The values that a run is to have, checked; without defaults that nobody changed.
 
         chosen: by parameter; a name that the notebook has not is an error.
-        automatic: values for notebooks that have a parameter for them; others are
-        passed over. What is chosen goes before them.
-        Returns: the values of both by name; defaults that nobody changed are not in it.
+        automatic: values for notebooks that have a parameter for them.
         Raises: NotebookRefused that lists every fault.
         """
         faults = []
@@ -186,9 +169,8 @@ def read(path: Path) -> Source:
 
 
 def code(source: Source) -> dict[str, str]:
-    """What decides a notebook's numbers beside the library, by its name from the
-    checkout's root: the sha256 of the notebook's code, and of each module beside it
-    that its cells import.
+    """The sha256 of the notebook's code, and of each module beside it that its cells
+    import, by name from the checkout's root.
     """
     text = "\n\n".join(_code_cells(source))
     hashes = {shown(source.path): hashlib.sha256(text.encode()).hexdigest()}
@@ -214,9 +196,7 @@ def modules_beside(source: Source) -> list[Path]:
 
 
 def ran() -> list[str] | None:
-    """The cells that ran in this kernel so far, the present one last; None where no
-    notebook runs.
-    """
+    """The cells that ran in this kernel so far; None where no notebook runs."""
     shell = getattr(sys.modules["__main__"], "get_ipython", None)
     if shell is None:
         return None
@@ -226,10 +206,8 @@ def ran() -> list[str] | None:
 
 def other_code(path: Path) -> str:
     """How the code that runs here differs from a notebook's, in words; empty where it
-    is that notebook's, run from the top in a fresh kernel.
-
-    path: of the notebook. A copy of it with the same code is no other code, and neither
-    is a cell of parameters that papermill puts below the notebook's own.
+    is that notebook's, run from the top in a fresh kernel. A cell of parameters that
+    papermill puts below the notebook's own is no other code.
     """
     source = read(path)
     name = shown(path)

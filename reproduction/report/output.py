@@ -149,18 +149,15 @@ class Output:
                 note += "what this run gives stands below."
                 return tables.joined([], [note]), _Nothing()
             answer = answers.Answer(self.entry, record)
-            return answers.first_screen_of(answer), self._first_figure(answer)
+            table = answers.first_screen_of(answer)
+            if not answer.figures or not figures.in_notebook():
+                return table, _Nothing()
+            png = files.located(answer.figures[0]).read_bytes()
+            return table, figures.picture(png, answer.title)
         except (KeyError, ValueError) as error:
             note = f"What was saved last cannot be shown ({error}): "
             note += "what this run gives stands below."
             return tables.joined([], [note]), _Nothing()
-
-    def _first_figure(self, answer: Any) -> Any:
-        """The first saved picture of an answer, as notebooks show it."""
-        if not answer.figures or not figures.in_notebook():
-            return _Nothing()
-        png = files.located(answer.figures[0]).read_bytes()
-        return figures.picture(png, answer.title)  # as the notebook shows it below
 
     def compare(
         self,

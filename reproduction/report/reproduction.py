@@ -6,6 +6,7 @@ that were computed here, in the form in which QRA++ exchanges them.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import pandas as pd
@@ -35,11 +36,15 @@ def markdown(
     titles: each paper's name.
     found: what came of asking the claims of another judge; it stands first.
     """
+    verdicts = printed.verdicts()
+    choices = _choices()
     return filled(
         "REPORT.md.jinja",
         found=found,
-        prompts=_prompts(),
-        assumed=_assumed(),
+        prompts=len(verdicts),
+        same_prompts=list(verdicts.values()).count(printed.verdict(0)),
+        choices=len(choices),
+        untried=int((choices["tried"] == "not tried").sum()) if len(choices) else 0,
         fitted=after_fitting(),
         own_methods="\n".join(_own_methods(cells, titles)),
         all_numbers=_all_numbers(cells),
@@ -137,17 +142,13 @@ def _own_methods(cells: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str
             f"- {titles[paper]}: {is_own.sum()} of the {printed_count} computed here."
         )
         if not is_own.any():
-            line += f" A test needs {_needs(paper, own_cells)}."
+            texts = [papers.own_method(paper, at)[1] for at in own_cells["table"]]
+            counted = Counter(texts).most_common()
+            needs = [f"{need} ({count} numbers)" for need, count in counted]
+            if len(needs) == 1:
+                needs = texts[:1]
+            line += f" A test needs {'; '.join(needs)}."
         yield line
-
-
-def _needs(paper: str, own_cells: pd.DataFrame) -> str:
-    """What would test a paper's own method, and for how many of its numbers."""
-    needs = own_cells["table"].map(lambda name: papers.own_method(paper, name)[1])
-    counted = needs.value_counts()
-    if len(counted) == 1:
-        return str(counted.index[0])
-    return "; ".join(f"{need} ({count} numbers)" for need, count in counted.items())
 
 
 def _all_numbers(cells: pd.DataFrame) -> str:
@@ -169,16 +170,6 @@ def _all_numbers(cells: pd.DataFrame) -> str:
     )
 
 
-def _prompts() -> str:
-    """How many of the printed prompts are the ones that are used, in words."""
-    verdicts = printed.verdicts()
-    same = list(verdicts.values()).count(printed.verdict(0))
-    return (
-        f"{same} of {len(verdicts)} printed ones the same to the character, the "
-        "differences of the others listed in `data/printed_prompts_differences.csv`"
-    )
-
-
 def after_fitting() -> str:
     """That counts of equal numbers are after fitting, with how many choices were fitted,
     in one sentence; empty where nothing was assumed.
@@ -192,15 +183,6 @@ def after_fitting() -> str:
         "is silent were taken because they give the most equal numbers, and chance "
         "counts each variant that was tried."
     )
-
-
-def _assumed() -> str:
-    """How many choices were made where a paper is silent, and how many were tried, in
-    words.
-    """
-    choices = _choices()
-    untried = int((choices["tried"] == "not tried").sum())
-    return f"{len(choices)} choices, {untried} of them without a trial of others"
 
 
 def _choices() -> pd.DataFrame:

@@ -1,11 +1,5 @@
 """Writing results: all files of an output or none, nothing that has not changed, and
-never less over more.
-
-- `changed` compares contents with the files of their names (`same_file`): CSV by
-  value, drawings apart from rounding, records by what they say (`same_record`).
-- `write` writes all files, or none.
-- `others`, `lesser` and `lost` decide whether a run's result may stand where the saved
-  one stands; `Place` is the answer, `Loss` a reason against it.
+never less over more (`others`, `lesser`, `lost`).
 """
 
 from __future__ import annotations
@@ -48,10 +42,7 @@ _TEXT = re.compile(r"<!-- ([^\d<>]{2,}) -->")
 
 
 def folder(mode: str, route: str, entry: Entry | None = None) -> str:
-    """The folder below results/ of a mode and route; empty for full results.
-
-    entry: of the output; one of one's own has a folder of its own.
-    """
+    """The folder below results/ of a mode and route; empty for full results."""
     if mode == "quick":
         return "quick"
     if entry is not None and entry.is_private:
@@ -90,10 +81,8 @@ def csv_text(frame) -> str:
 
 def same_value(first: Any, second: Any, tolerance: float | None = TOLERANCE) -> bool:
     """Are two JSON-like values or CSV cells equal, numbers (and texts of numbers)
-    within the tolerance?
+    within the tolerance? 1 and 1.0 are equal, 1 and True are not, NaN and NaN are.
 
-    first, second: numbers, texts, None, or lists and mappings of them, which are
-    compared member by member. 1 and 1.0 are equal, 1 and True are not, NaN and NaN are.
     tolerance: absolute for values up to 1, relative above. None: exactly equal, and a
     text is no number.
 
@@ -141,13 +130,11 @@ def csv_differences(
     limit: int = 20,
     tolerance: float = TOLERANCE,
 ) -> list[str]:
-    r"""Where two CSV texts differ, numbers by more than the tolerance, in words.
+    r"""Where two CSV texts differ, numbers by more than the tolerance: a line a place;
+    where columns or the number of rows differ, that alone.
 
-    first_text, second_text: whole files, the saved one first.
     limit: at most so many places.
     tolerance: absolute for values up to 1, relative above.
-    Returns: a line a place; where columns or the number of rows differ, that alone;
-    empty where the texts say the same.
 
     Example:
     >>> csv_differences("name,r\na,.5\n", "name,r\na,.6\n")
@@ -173,9 +160,8 @@ def csv_differences(
 
 
 def same_svg(first_svg: bytes, second_svg: bytes) -> bool:
-    """Do two SVG files draw the same, apart from rounding?
-
-    All but the numbers in them must be equal, and each pair of numbers within 0.02.
+    """Do two SVG files draw the same? All but the numbers in them must be equal, and
+    each pair of numbers within 0.02.
     """
     first = _CLIP.sub("clip", first_svg.decode("utf-8", "replace"))
     second = _CLIP.sub("clip", second_svg.decode("utf-8", "replace"))
@@ -195,8 +181,6 @@ def same_file(
 ) -> bool:
     """Does the file of this name already hold `content`, apart from rounding?
 
-    name: of a file of the result, as records give it.
-    content: what would be written.
     contents: all that is to be saved, by name.
     tolerance: of numbers in CSV files, absolute up to 1, relative above.
     """
@@ -219,11 +203,7 @@ def same_file(
 def changed(
     contents: Mapping[str, bytes], tolerance: float = TOLERANCE
 ) -> dict[str, bytes]:
-    """The contents that differ from the files of their names, by more than rounding.
-
-    contents: all that is to be saved, by name.
-    tolerance: as for `same_file`.
-    """
+    """The contents that differ from the files of their names, by more than rounding."""
     differing = {}
     for name, content in contents.items():
         if not same_file(name, content, contents, tolerance):
@@ -236,16 +216,12 @@ def hashes(
     changed: Mapping[str, bytes],
     saved: Mapping[str, Any] | None,
 ) -> dict[str, str]:
-    """The sha256 of each file of a result, for its record.
+    """The sha256 of each file of a result, for its record. A file that is left alone
+    keeps the hash that it has there: an edit by less than rounding is still found.
 
-    contents: all that is to be saved, by name.
-    changed: those of them that are written.
-    saved: the record so far. A file that is left alone keeps the hash that it has
-    there: had somebody edited it, by less than rounding, that would still be found.
+    changed: those that are written. saved: the record so far.
     """
     earlier = (saved or {}).get("files", {})
-    if not isinstance(earlier, Mapping):  # an older record has the names alone
-        earlier = {}
     by_name = {}
     for name in contents:
         if name in changed:
@@ -258,12 +234,8 @@ def hashes(
 def same_record(
     first: Mapping[str, Any], second: Mapping[str, Any], tolerance: float = TOLERANCE
 ) -> bool:
-    """Do two provenance records say the same about the result, whenever and wherever
-    it was made?
-
-    first, second: as `read_json` gives them, or fresh from a run. What VOLATILE names
-    is passed over.
-    tolerance: of numbers, absolute up to 1, relative above.
+    """Do two provenance records say the same about the result? What VOLATILE names is
+    passed over.
     """
     return same_value(_stable(first), _stable(second), tolerance)
 
@@ -277,7 +249,6 @@ def _stable(record: Mapping[str, Any]) -> dict[str, Any]:
 def write(contents: Mapping[str, bytes], obsolete: Iterable[str] = ()) -> None:
     """Write all files, or none: renamed only when all are written, the first last.
 
-    contents: by name; the first, a record, is never newer than the files that it lists.
     obsolete: names of files that are removed afterwards, where they are there.
     Raises: OSError naming the file and the way out.
     """
@@ -304,15 +275,10 @@ def write(contents: Mapping[str, bytes], obsolete: Iterable[str] = ()) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a saved file holds and a run has not.
-
-    file: its name without folders.
-    kind: "cells" of a comparison, "rows" of a frame, "figures".
-    count: how many.
-    said: all of it in words.
+    """What a saved file holds and a run has not: so many "cells" of a comparison, "rows"
+    of a frame, or "figures"; and all of it in words.
     """
 
-    file: str
     kind: str
     count: int
     said: str
@@ -322,12 +288,8 @@ class Loss:
 
 
 class Place(NamedTuple):
-    """Where a run is saved.
-
-    folder: below results/; "" for full results.
-    why: it is set apart, in words; "" where it is not.
-    losses: what would be lost, were it not set apart.
-    since: the day of the result that is kept, where one is.
+    """Where a run is saved: the folder below results/, "" for full results; why it is
+    set apart; what would be lost were it not; the day of the result that is kept.
     """
 
     folder: str
@@ -337,12 +299,8 @@ class Place(NamedTuple):
 
 
 def others(entry: Entry, parameters: Mapping[str, Any]) -> str:
-    """How the parameters of a run differ from the catalogue's, in words; empty where
-    they do not.
-
-    entry: its parameters stand over the defaults of its notebook.
-    parameters: those that the run passed to `Output`. 1 and 1.0 are the same value, 1
-    and True are not. `mode` is no parameter in this sense.
+    """How the parameters that a run passed to `Output` differ from the catalogue's, in
+    words; empty where they do not.
     """
     try:
         defaults = notebook.read(entry.path).parameters
@@ -368,11 +326,9 @@ def lesser(
 ) -> str:
     """Why a result must not replace the saved one; empty where it may.
 
-    saved: the saved record.
-    fresh: `output`, `route` and `parameters` of the run.
-    losses: what the saved files hold and the run has not, as `lost` gives it.
-    alone: without the runner. An editor saves a changed parameters cell by itself: its
-    defaults say nothing then.
+    saved: the saved record. fresh: `output`, `route` and `parameters` of the run.
+    losses: as `lost` gives them. alone: without the runner, in an editor that saves a
+    changed parameters cell by itself: its defaults say nothing then.
     """
     command = f"nlgeval run {fresh['output']}"
     # What the judge itself gave goes before what others recorded or printed.
@@ -396,14 +352,10 @@ def lesser(
 
 
 def lost(saved: Mapping[str, Any], contents: Mapping[str, bytes]) -> list[Loss]:
-    """What the files of the saved result hold that `contents` does not.
+    """What the files of the saved result hold that this run's `contents` do not.
 
     Rows are known by their first columns of text, as many as are needed to set them
-    apart. A drawing has less where fewer names stand in it. Other texts and values are
-    no loss.
-
-    saved: the saved record. Files of it that are not there lose nothing.
-    contents: what this run would write, by name.
+    apart. A drawing has less where fewer names stand in it.
     """
     losses = []
     for name in saved.get("files", ()):
@@ -413,40 +365,24 @@ def lost(saved: Mapping[str, Any], contents: Mapping[str, bytes]) -> list[Loss]:
             continue
         file = name.rpartition("/")[2]
         content = contents.get(name, b"").decode("utf-8", "replace")
-        loss = None
         if name.endswith(".csv"):
-            loss = _csv_loss(file, saved_text, content)
+            rows = _rows_lost(saved_text, content)
+            if rows:
+                # `<id>.csv` has compared cells, `<id>__<name>.csv` rows of a frame.
+                kind = "rows" if "__" in file else "cells"
+                count = sum(rows.values())
+                unit = kind if count > 1 else kind.removesuffix("s")
+                listed = _in_brackets(list(filter(None, rows)))
+                losses.append(Loss(kind, count, f"{count} {unit} of {file}{listed}"))
+        elif name.endswith(".svg") and name not in contents:
+            losses.append(Loss("figures", 1, file))
         elif name.endswith(".svg"):
-            is_made = name in contents
-            loss = _svg_loss(file, saved_text, content, is_made)
-        if loss is not None:
-            losses.append(loss)
+            saved_names = set(_TEXT.findall(saved_text))
+            names = set(_TEXT.findall(content))
+            if len(saved_names) > len(names):  # one name put for another is no loss
+                listed = _in_brackets(sorted(saved_names - names))
+                losses.append(Loss("figures", 1, file + listed))
     return losses
-
-
-def _csv_loss(file: str, saved_text: str, content: str) -> Loss | None:
-    """What a saved CSV file holds and its new content has not; None where nothing."""
-    rows = _rows_lost(saved_text, content)
-    if not rows:
-        return None
-    # `<id>.csv` has compared cells, `<id>__<name>.csv` rows of a frame.
-    kind = "rows" if "__" in file else "cells"
-    count = sum(rows.values())
-    unit = kind if count > 1 else kind.removesuffix("s")
-    listed = _in_brackets(list(filter(None, rows)))
-    return Loss(file, kind, count, f"{count} {unit} of {file}{listed}")
-
-
-def _svg_loss(file: str, saved_text: str, content: str, is_made: bool) -> Loss | None:
-    """What a saved drawing shows and its new content does not; None where nothing."""
-    if not is_made:
-        return Loss(file, "figures", 1, file)
-    saved_names = set(_TEXT.findall(saved_text))
-    names = set(_TEXT.findall(content))
-    if len(saved_names) <= len(names):  # one name put for another is no loss
-        return None
-    listed = _in_brackets(sorted(saved_names - names))
-    return Loss(file, "figures", 1, file + listed)
 
 
 def _in_brackets(names: list[str]) -> str:

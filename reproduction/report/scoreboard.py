@@ -14,12 +14,6 @@ numbers) are equal, or within the judge's own spread;
 - `no numbers`: a prompt, a text, a diagram, or a figure of unlabelled curves or bars
 that an output of ours draws;
 - `not built yet`: nothing of the above.
-
-How it hangs together: `_gathered` reads what the outputs saved, by printed table;
-`build` makes the scoreboard of it (`_row`, `_status`), `cells` the compared cells of
-all, and `kinds` their counts by paper and kind. From these counts follow the sentences
-and tables for readers (`totals`, `headline`, `evidence`, `markdown`, `readme`). `save`
-writes all of it, and renews the seal.
 """
 
 from __future__ import annotations
@@ -101,13 +95,6 @@ _INTEGERS = {
 # Where the output of the claims saves its tables, and the columns of one row a claim.
 CLAIMS = "results/meta/meta_claims__{}.csv"
 REPLICATION = "meta_replication"  # the output that asks claims of another judge
-CLAIM_COLUMNS = [
-    "place",
-    "claim",
-    "verdict",
-    "evidence",
-    "inference",
-]
 # Kinds of printed tables and figures that hold no number to compare, and what is said.
 _WORDLESS = {
     "prompt": "prints a prompt, no number",
@@ -121,11 +108,8 @@ def build(mode: str = "full") -> pd.DataFrame:
     in the papers' order.
 
     mode: "full" or "quick", whose results are kept apart.
-    Returns: the columns `COLUMNS`. `own` says in words what was tested of the paper's
-    own method; `recomputed_by_kind` and `consistent_by_kind` are the counts in words,
-    kind by kind; `largest_difference` is absolute, in the printed unit, NaN where
-    nothing was compared; `saved` is the day from which the saved values are: a run that
-    gives the same values leaves it.
+    Returns: the columns `COLUMNS`; `largest_difference` is absolute, in the printed
+    unit, and `saved` the day from which the saved values are.
     Raises: ValueError for an unknown mode or a damaged result; CatalogueError.
     """
     stated = {(row.paper, row.id): row for row in catalogue.load().rows}
@@ -139,11 +123,8 @@ def build(mode: str = "full") -> pd.DataFrame:
 
 def cells(mode: str = "full") -> pd.DataFrame:
     """The cells that the scoreboard counts, as they were saved: one a printed number
-    that an output speaks of.
+    that an output speaks of, and route. Columns: `papers.comparison.RESULT`.
 
-    mode: "full" or "quick".
-    Returns: the columns of `papers.comparison.RESULT`; a number that a run gave and
-    that also was derived or recorded has a row for each route.
     Raises: ValueError for an unknown mode or a damaged result; CatalogueError.
     """
     frames = [item.cells for item in _gathered(mode) if item.cells is not None]
@@ -190,12 +171,7 @@ def _gathered(mode: str) -> Iterator[_Printed]:
     for printed in papers.index().itertuples(index=False):
         place = (str(printed.paper), str(printed.id))
         cells = _cells(printed, results[place])
-        yield _Printed(
-            printed,
-            entries[place],
-            results[place],
-            cells,
-        )
+        yield _Printed(printed, entries[place], results[place], cells)
 
 
 def _saved(entry: Entry, mode: str) -> _Saved | None:
@@ -212,12 +188,10 @@ def _saved(entry: Entry, mode: str) -> _Saved | None:
 
 
 def kinds(mode: str = "full") -> pd.DataFrame:
-    """The counts by paper and kind, over all numbers that the papers print.
+    """The counts over all numbers that the papers print: a row a paper and kind, with
+    `paper, kind`, `papers.COUNTS` and `papers.EVIDENCE`. A printed number that no output
+    speaks of counts as missing.
 
-    mode: "full" or "quick".
-    Returns: a row a paper and kind that it prints, with the columns `paper, kind`,
-    `papers.COUNTS`, and `papers.EVIDENCE`: how many of the recomputed equal numbers are
-    of each sort. A printed number that no output speaks of counts as missing.
     Raises: ValueError for an unknown mode or a damaged result; CatalogueError.
     """
     printed = papers.printed_cells()
@@ -247,8 +221,6 @@ def totals(counted: pd.DataFrame) -> pd.DataFrame:
     """The counts for readers: a row an own method, then a row for each other kind.
 
     counted: as `kinds` gives them, of all papers or some.
-    Returns: the column `numbers of`, then those of `_in_columns`, texts and whole
-    numbers; kinds that `counted` lacks have no row.
     """
     rows = []
     for row in counted[counted["kind"] == papers.OWN].to_dict("records"):
@@ -319,11 +291,8 @@ _SORTS = {
 
 
 def headline(counted: pd.DataFrame) -> str:
-    """What was tested of the papers' own methods, then of the others by kind.
-
-    The line that a run of the scoreboard prints; it has no full stop at its end.
-
-    counted: as `kinds` gives them, of all papers or some.
+    """What was tested of the papers' own methods, then of the others by kind: the line
+    that a run of the scoreboard prints.
     """
     text = own_headline(counted)
     # Of all papers together, a row a kind, the own method first.
@@ -347,12 +316,8 @@ def headline(counted: pd.DataFrame) -> str:
 
 
 def brief(frame: pd.DataFrame) -> pd.DataFrame:
-    """The scoreboard for readers: what was tested of the paper's own method, then
-    the counts by kind.
-
-    frame: as `build` gives it.
-    Returns: its rows with columns named in words; `largest difference` and the count of
-    another judge are texts, empty where there is none.
+    """The scoreboard for readers, with columns named in words: what was tested of the
+    paper's own method, then the counts by kind.
     """
     gaps = frame["largest_difference"]
     columns = {
@@ -369,12 +334,7 @@ def brief(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def show(frame: pd.DataFrame, caption: str = "") -> tables.Table:
-    """The scoreboard, or its totals, as a styled table.
-
-    frame: as `build`, `brief`, `kinds` or `totals` gives it; a column `status` is
-    shaded.
-    caption: what stands above the table.
-    """
+    """The scoreboard, or its totals, as a table in which a column `status` is shaded."""
     shades = {
         "reproduced": "equal",
         "partly": "near",
@@ -390,24 +350,14 @@ def show(frame: pd.DataFrame, caption: str = "") -> tables.Table:
             return None
         return shades.get(value)
 
-    return tables.show(
-        frame,
-        caption,
-        digits=4,
-        classes=shade,
-    )
+    return tables.show(frame, caption, digits=4, classes=shade)
 
 
 def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
-    """Write `scoreboard.csv` and `.md`, `REPORT.md`, and the recorded judges'
-    `judges.csv` and `.md` into results, `scoreboard.svg` and `.png` into figures; print
-    the headline.
-
-    That of this checkout's full results puts its headline into the README, too. Files
-    that would not change are left alone.
+    """Write the scoreboard, its figure and, of full results, all that `texts` has and the
+    README's blocks; print the headline.
 
     frame: as `build` gives it, of the same `mode`.
-    mode: "full" or "quick".
     Returns: the names of the files, the README's aside.
     Raises: ValueError for an unknown mode or a damaged result; CatalogueError; OSError.
     """
@@ -418,6 +368,8 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
     folder = "quick/" if mode == "quick" else ""
     counted = kinds(mode)
     contents = texts(frame, counted, mode)
+    if not folder:
+        contents |= answers.pages(catalogue.load().outputs)
     figure = charts.scoreboard(frame, TITLES)
     drawings = figures.render(figure)
     plt.close(figure)  # left to a notebook, it would be shown once more
@@ -450,25 +402,10 @@ def save(frame: pd.DataFrame, mode: str = "full") -> list[str]:
 def texts(
     frame: pd.DataFrame, counted: pd.DataFrame, mode: str = "full"
 ) -> dict[str, bytes]:
-    """The scoreboard as CSV and Markdown and, of full results, the reproduction report,
-    the leaderboard of recorded judges and every output's page.
+    """The scoreboard as CSV and Markdown and, of full results, the reproduction report
+    and the leaderboard of recorded judges: the content of each file by its name.
 
     frame: as `build` gives it; counted: as `kinds` does, both of the same `mode`.
-    mode: "full" or "quick".
-    Returns: the content of each file by its name, such as `results/scoreboard.md`.
-    """
-    contents = own_texts(frame, counted, mode)
-    if mode == "quick":
-        return contents
-    return contents | answers.pages(catalogue.load().outputs)
-
-
-def own_texts(
-    frame: pd.DataFrame, counted: pd.DataFrame, mode: str = "full"
-) -> dict[str, bytes]:
-    """What `texts` gives, without the outputs' pages.
-
-    frame, counted, mode: as for `texts`.
     """
     folder = "quick/" if mode == "quick" else ""
     contents = {
@@ -486,11 +423,8 @@ def own_texts(
 
 
 def claims(frame: str = "by_paper") -> pd.DataFrame:
-    """What the output `meta_claims` saved of the papers' claims.
-
-    frame: "by_paper" for a row a paper with its verdicts counted, "claims" for a row a
-    claim.
-    Returns: a frame without rows and columns where nothing was saved.
+    """What the output `meta_claims` saved of the papers' claims: "by_paper", a row a paper
+    with its verdicts counted, or "claims", a row a claim. Empty where nothing was saved.
     """
     path = files.located(CLAIMS.format(frame))
     if not path.exists():
@@ -507,11 +441,8 @@ def _readme_text() -> str:
 
 
 def readme(counted: pd.DataFrame) -> str:
-    """The README with its generated blocks as the results give them; nothing where
-    there is no README.
-
-    A block stands between `<!-- counts -->` and `<!-- /counts -->`; one that the README
-    has not is not added.
+    """The README with its generated blocks, between `<!-- counts -->` and
+    `<!-- /counts -->`, as the results give them; nothing where there is no README.
 
     counted: as `kinds` gives them, of all papers.
     """
@@ -564,11 +495,7 @@ def markdown(frame: pd.DataFrame, counted: pd.DataFrame) -> str:
 def _section(paper: str, part: pd.DataFrame) -> list[str]:
     """One paper's rows of the scoreboard, those without a number to compare folded."""
     rows = brief(part)
-    rows.insert(
-        0,
-        "table",
-        [_linked(row) for row in part.to_dict("records")],
-    )
+    rows.insert(0, "table", list(map(_linked, part.to_dict("records"))))
     compared = part["status"].isin(COMPARED)
     method, needs = papers.own_method(paper)
     lines = [f"## {TITLES[paper]}", f"A test of {method} itself needs {needs}."]
@@ -579,19 +506,13 @@ def _section(paper: str, part: pd.DataFrame) -> list[str]:
         with_numbers["own method"] = untested.fillna(with_numbers["own method"])
         lines.append(_md_table(with_numbers.drop(columns=["id", *ASIDE])))
     further = rows.loc[~compared, ["table", "what", "status", "reason"]]
-    further["reason"] = further["reason"].map(_in_short)
+    first = further["reason"].str.partition("; ")[0]
+    further["reason"] = [
+        textwrap.shorten(one, 140, placeholder=" ...") for one in first
+    ]
     title = "further tables and figures, without a number to compare"
     lines.append(web.folded(f"{len(further)} {title}", _md_table(further)))
     return lines
-
-
-def _in_short(reason: str) -> str:
-    """The first clause of a reason, at most 140 characters of it."""
-    return textwrap.shorten(
-        reason.partition("; ")[0],
-        140,
-        placeholder=" ...",
-    )
 
 
 def _linked(row: Mapping[str, Any]) -> str:

@@ -125,7 +125,7 @@ def sealed_files() -> list[str]:
             name = path.relative_to(files.root()).as_posix()
             if not _is_apart(name):
                 names.add(f"{name}#{NUMBERS}")
-    for name in _shown():
+    for name in _listed().shown:
         if not _is_apart(name) and digest(name):
             names.add(name)
     for mark in BLOCKS:
@@ -152,7 +152,7 @@ def _is_apart(name: str) -> bool:
     """Whether a file is in a folder of which nothing is committed, or is the outputs of
     a notebook whose result is.
     """
-    shown = _shown().get(name) if name.endswith(f"#{OUTPUTS}") else None
+    shown = _listed().shown.get(name) if name.endswith(f"#{OUTPUTS}") else None
     if shown:
         return shown.route == "mini" and shown.paper == catalogue.META
     folders = tuple(f"{folder}/" for folder in _APART)
@@ -221,21 +221,33 @@ def _numbers_of(file: str) -> str:
     return "\n".join(_NUMBER.findall(text))
 
 
-def _shown() -> dict[str, Entry]:
-    """The notebooks that show what they give, as `notebooks/...#outputs`, each with the
-    output whose run wrote that.
+class _Listed(NamedTuple):
+    """What the catalogue says of files.
+
+    shown: the notebooks that show what they give, as `notebooks/...#outputs`, each with
+    the output whose run wrote that.
+    covers: by output the files of the printed tables that it covers.
     """
+
+    shown: dict[str, Entry]
+    covers: dict[str, list[str]]
+
+
+def _listed() -> _Listed:
+    """What the catalogue says, read again where it changed. Raises: CatalogueError."""
     path = files.notebooks() / "catalogue.toml"
-    return _shown_by(path, path.stat().st_mtime_ns)
+    return _listed_in(path, path.stat().st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=4)
-def _shown_by(path: Path, modified: int) -> dict[str, Entry]:
-    """What `_shown` gives."""
-    by_notebook: dict[str, Entry] = {}
-    for entry in [*catalogue.load(path).outputs, catalogue.scoreboard_entry()]:
-        by_notebook.setdefault(f"notebooks/{entry.notebook}#{OUTPUTS}", entry)
-    return by_notebook
+def _listed_in(path: Path, modified: int) -> _Listed:
+    listed = _Listed({}, {})
+    outputs = catalogue.load(path).outputs
+    for entry in [*outputs, catalogue.scoreboard_entry()]:
+        listed.shown.setdefault(f"notebooks/{entry.notebook}#{OUTPUTS}", entry)
+        folder = f"data/paper_tables/{entry.paper}"
+        listed.covers[entry.id] = [f"{folder}/{table}.csv" for table in entry.covers]
+    return listed
 
 
 def shown_in(entry: Entry) -> str:
@@ -244,7 +256,7 @@ def shown_in(entry: Entry) -> str:
     catalogue is.
     """
     name = f"notebooks/{entry.notebook}#{OUTPUTS}"
-    shown = _shown().get(name)
+    shown = _listed().shown.get(name)
     return name if shown and shown.id == entry.id else ""
 
 
@@ -257,7 +269,7 @@ def output_of(name: str) -> str:
     'meta_levels'
     """
     if name.endswith(f"#{OUTPUTS}"):
-        shown = _shown().get(name)
+        shown = _listed().shown.get(name)
         return shown.id if shown else ""
     match = _RESULT.fullmatch(name)
     return match["id"] if match else ""
@@ -273,14 +285,12 @@ def by_hand(name: str) -> bool:
     return name not in [f"README.md#{mark}" for mark in BLOCKS]
 
 
-def sources(name: str, covers: Mapping[str, Collection[str]]) -> list[str]:
+def sources(name: str) -> list[str]:
     """The files that this one was made from: of a record the printed tables that are
     there, of another file of an output its record.
-
-    covers: the printed tables of each output, as `covered` gives them.
     """
     if name.endswith(f"#{OUTPUTS}"):
-        shown = _shown().get(name)
+        shown = _listed().shown.get(name)
         if not shown or shown.id == catalogue.SCOREBOARD:
             return []
         folder = "mini/" if shown.route == "mini" else ""
@@ -291,30 +301,14 @@ def sources(name: str, covers: Mapping[str, Collection[str]]) -> list[str]:
     record = f"results/{match['folder']}/{match['id']}.json"
     if name != record:
         return [record]
-    return [table for table in covers.get(match["id"], ()) if digest(table)]
+    return [table for table in _listed().covers.get(match["id"], ()) if digest(table)]
 
 
-def covered() -> dict[str, list[str]]:
-    """The files of the printed tables that each output of the catalogue covers, by the
-    output's id.
-
-    Raises: CatalogueError.
-    """
-    tables = {}
-    for entry in catalogue.load().outputs:
-        folder = f"data/paper_tables/{entry.paper}"
-        tables[entry.id] = [f"{folder}/{table}.csv" for table in entry.covers]
-    return tables
-
-
-def line(name: str, covers: Mapping[str, Collection[str]]) -> Line:
-    """The line of a file as it is now.
-
-    covers: the printed tables of each output, as `covered` gives them.
-    """
+def line(name: str) -> Line:
+    """The line of a file as it is now."""
     sha256 = digest(name)
     parts = [f"{name} {sha256}"]
-    for origin in sorted(sources(name, covers)):
+    for origin in sorted(sources(name)):
         parts.append(f"{origin} {digest(origin)}")
     return Line(sha256, hashlib.sha256("\n".join(parts).encode()).hexdigest())
 
@@ -332,10 +326,9 @@ def renew(names: Iterable[str], written: Collection[str], gone: bool = True) -> 
         return
     with _locked():
         lines = read()
-        covers = covered()
         names = [name for name in names if not _is_apart(name)]
         for name in names:
-            fresh = line(name, covers)
+            fresh = line(name)
             sealed = lines.get(name)
             is_unedited = sealed is None or sealed.sha256 == fresh.sha256
             if name in written or is_unedited:
@@ -364,9 +357,8 @@ def adopt(names: Iterable[str]) -> list[str]:
     adopted = []
     with _locked():
         lines = read()
-        covers = covered()
         for name in sorted(chosen):
-            fresh = line(name, covers)
+            fresh = line(name)
             if fresh == lines.get(name):
                 continue
             adopted.append(name)

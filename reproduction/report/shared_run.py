@@ -1,16 +1,10 @@
 """What tables used of a judge, as one file: completions, results and a manifest, so
 that a stranger replays the tables without a GPU or a key.
 
-Such a file holds no prompt, as prompts hold the texts of data sets: whoever replays it
-has these from their own sources. Files in `data/completions` are taken into the store
-by `nlgeval run`, and `nlgeval verify` holds their results against those of the
-checkout.
-
-It is a zip file of COMPLETIONS (a line a completion), the files of the outputs' results
-under their own names where the catalogue's own judges answered, and MANIFEST, which
-comes first: the judges that answered, why others did not, and the sha256 of every other
-member. `export` writes it, `manifest_of` checks it, `take_in` puts its completions into
-a store.
+It is a zip file of COMPLETIONS (a line a completion, no prompt), the files of the
+outputs' results under their own names, and MANIFEST, which comes first: the judges that
+answered, why others did not, and the sha256 of every other member. Files in
+`data/completions` are taken into the store by `nlgeval run`.
 """
 
 from __future__ import annotations
@@ -69,10 +63,7 @@ class SharedRunError(Told, ValueError):
 
 
 class _Watching(Store):
-    """A store that notes which of its completions were read.
-
-    read: their keys.
-    """
+    """A store that notes the keys of the completions that were read."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -89,17 +80,11 @@ class _Watching(Store):
 
 
 def export(
-    outputs: Sequence[str],
-    path: Path,
-    folder: Path,
-    model: str = "",
+    outputs: Sequence[str], path: Path, folder: Path, model: str = ""
 ) -> dict[str, Any]:
-    """Write what outputs of the catalogue used to a shared file.
+    """Write what outputs of the catalogue used to a shared file; its manifest.
 
-    outputs: ids of outputs that read judges. path: of the file. folder: the store's.
-    model: "" for the catalogue's, "mini" for the miniature judge, or another that
-    answered in its place.
-    Returns: the manifest.
+    folder: of the store. model: "" for the catalogue's, or another that answered.
     Raises: SharedRunError where the store lacks what an output asks of all its judges,
     or holds completions of stand-ins; OSError.
     """
@@ -229,11 +214,8 @@ def _write(path: Path, manifest: dict[str, Any], members: Mapping[str, Path]) ->
 def manifest_of(path: Path) -> dict[str, Any]:
     """The manifest of a shared file, every member held against its hash.
 
-    Returns: `format, outputs, library, git, judges, lacking, completions, files`, as
-    `export` writes them.
-    Raises: SharedRunError where one differs, lacks or is there without a hash, and for
-    a file that is no shared run, is of another format, or would unpack to more than
-    MOST_MEMBERS, MOST_BYTES and MOST_RATIO allow; OSError.
+    Raises: SharedRunError for a file that is no shared run, is not what was shared, or
+    would unpack to more than MOST_MEMBERS, MOST_BYTES and MOST_RATIO allow; OSError.
     """
     try:
         with zipfile.ZipFile(path) as bundle:
@@ -290,9 +272,9 @@ def _check_parts(manifest: Mapping[str, Any]) -> None:
 
 
 def take_in(path: Path, store: Store) -> int:
-    """Take the completions of a shared file into a store, and what was refused.
+    """Take the completions of a shared file into a store, and what was refused; how many
+    are new.
 
-    Returns: how many completions are new.
     Raises: SharedRunError; OSError; StoreError.
     """
     manifest = manifest_of(path)
@@ -319,9 +301,7 @@ def take_in(path: Path, store: Store) -> int:
 
 
 def ends(path: Path) -> Counter[str]:
-    """How the completions of a shared file ended: how many for each finish reason, of
-    which "length" means cut off where the room for an answer ended.
-    """
+    """How many completions of a shared file ended for each finish reason."""
     reasons = Counter[str]()
     with zipfile.ZipFile(path) as bundle, bundle.open(COMPLETIONS) as lines:
         for line in lines:
@@ -336,12 +316,8 @@ def shared_files() -> list[str]:
 
 
 def take_in_all(store: Store) -> Iterator[str]:
-    """Take in the checkout's shared files that this store has not got yet; a line each.
-
-    They are taken in while the lines are read: nothing happens to a generator that
-    nobody runs through. A file that changed is taken in again.
-
-    Raises: as `take_in`.
+    """Take in the checkout's shared files that this store has not got yet, or that
+    changed; a line each, as the lines are read. Raises: as `take_in`.
     """
     note = store.folder / _TAKEN
     digests: Sequence[str] = ()
@@ -358,10 +334,8 @@ def take_in_all(store: Store) -> Iterator[str]:
 
 
 def differences(name: str) -> list[str]:
-    """Where the results of a shared file are not those of this checkout, in words.
-
-    name: as `shared_files` gives it.
-    Returns: a line a file; of a shared file that cannot be read, why.
+    """Where the results of a shared file are not those of this checkout, a line a file;
+    of a shared file that cannot be read, why.
     """
     try:
         manifest = manifest_of(files.located(name))

@@ -112,7 +112,6 @@ def manifest_faults() -> Iterator[Finding]:
     has.
     """
     lines = seal.read()
-    covers = seal.covered()
     names = seal.sealed_files()
     for name in sorted({*names, *lines}):
         if name not in lines:
@@ -121,14 +120,12 @@ def manifest_faults() -> Iterator[Finding]:
         elif name not in names:
             yield Finding(name, "is in the manifest and is gone")
         else:
-            yield from _line_faults(name, lines[name], covers)
+            yield from _line_faults(name, lines[name])
 
 
-def _line_faults(
-    name: str, sealed: seal.Line, covers: Mapping[str, list[str]]
-) -> Iterator[Finding]:
+def _line_faults(name: str, sealed: seal.Line) -> Iterator[Finding]:
     """How a file that is there differs from its line in the manifest."""
-    fresh = seal.line(name, covers)
+    fresh = seal.line(name)
     if fresh == sealed:
         return
     if fresh.made_from == sealed.made_from:
@@ -138,7 +135,7 @@ def _line_faults(
     elif fresh.sha256 != sealed.sha256:
         yield Finding(name, "was edited after it was made")
     else:
-        origins = ", ".join(seal.sources(name, covers)) or "its line in the manifest"
+        origins = ", ".join(seal.sources(name)) or "its line in the manifest"
         yield Finding(name, f"was made from another state of {origins}")
 
 
@@ -406,7 +403,7 @@ def text_faults() -> Iterator[Finding]:
     results.
     """
     counted = scoreboard.kinds()
-    contents = scoreboard.own_texts(scoreboard.build(), counted)
+    contents = scoreboard.texts(scoreboard.build(), counted)
     yield from _other_contents(contents)
     readme = scoreboard.readme(counted)
     for mark in seal.BLOCKS:

@@ -5,11 +5,6 @@ notebook imports. The template computes nothing: no thread, event loop, socket o
 value passes into a kernel (OpenBLAS and Arrow start threads when they are imported, and
 end and start them again around a fork by themselves). Elsewhere, with NLGEVAL_FORK=0,
 or where a fork fails, kernels are started from nothing.
-
-In the runner: `manager` makes the class of kernel managers, which launch kernels by
-`Forked`; that asks the one `Template`, which answers with a process number, and has a
-`Process` for it. In the template: `main` reads requests and forks, and the child calls
-`become`.
 """
 
 from __future__ import annotations
@@ -58,8 +53,6 @@ _COMMAND = (
 def manager(environment: Mapping[str, str]) -> type[AsyncKernelManager]:
     """The kernel manager whose kernels have `environment` besides this process's own;
     no kernelspec on disk counts.
-
-    environment: variable -> value.
     """
     factory = KernelProvisionerFactory.instance()
     place = f"{Forked.__module__}:Forked"
@@ -83,11 +76,7 @@ class Forked(LocalProvisioner):
     """A kernel is forked; one that cannot be is started as usual."""
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
-        """Launch the kernel; the connection information for it.
-
-        cmd: the command that would start it; its arguments count.
-        kwargs: `env`, and `cwd` where the kernel has a folder of its own.
-        """
+        """Launch the kernel; the connection information for it."""
         folder = os.path.abspath(kwargs.get("cwd") or os.getcwd())
         request = {
             "arguments": cmd[3:],
@@ -159,11 +148,9 @@ class Template:
         self.closed = False
 
     def fork(self, request: Mapping[str, Any]) -> int:
-        """The process number of a new kernel; the template process is started where it
-        does not run.
+        """The process number of a new kernel; the template is started where it does not run.
 
         request: `arguments`, `folder` and `environment` of the kernel.
-
         Raises: OSError where it cannot be forked; RuntimeError when closed.
         """
         with self._lock:
@@ -250,9 +237,8 @@ def main() -> None:
 
 
 def become(request: Mapping[str, Any]) -> None:
-    """Be the kernel that `request` asks for, until it is shut down.
-
-    request: as for `Template.fork`, with `template`, the template's process number.
+    """Be the kernel that `request` asks for, as for `Template.fork`, until it is shut
+    down; `template` in it is the template's process number.
     """
     os.setsid()
     # PR_SET_PDEATHSIG: the kernel ends when its template does, by whatever cause.

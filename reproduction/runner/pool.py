@@ -42,7 +42,6 @@ class Job:
     target: where the executed copy goes.
     parameters: name -> value.
     environment: variables beside those of every kernel.
-    timeout: seconds a cell may take; None for no limit.
     """
 
     name: str
@@ -50,7 +49,6 @@ class Job:
     target: Path
     parameters: Mapping[str, Any]
     environment: Mapping[str, str]
-    timeout: int | None = None
 
 
 def cpus() -> int:
@@ -116,7 +114,7 @@ def execute(job: Job, environment: Mapping[str, str]) -> dict[str, Any]:
     `cell` (its number), `source` and `traceback`.
     """
     import papermill
-    from nbclient.exceptions import CellTimeoutError, DeadKernelError
+    from nbclient.exceptions import DeadKernelError
     from traitlets.config import Config
 
     from reproduction.runner import kernels
@@ -130,7 +128,6 @@ def execute(job: Job, environment: Mapping[str, str]) -> dict[str, Any]:
             language="python",
             progress_bar=False,
             start_timeout=120,
-            execution_timeout=job.timeout,
             kernel_manager_class=kernels.manager({**environment, **job.environment}),
             # papermill's own argument, `cwd`, moves all threads to that folder
             resources={"metadata": {"path": str(job.source.parent)}},
@@ -144,8 +141,6 @@ def execute(job: Job, environment: Mapping[str, str]) -> dict[str, Any]:
             "error": f"{error.ename}: {error.evalue}",
             "traceback": "\n".join(error.traceback),
         }
-    except CellTimeoutError:
-        problem = f"a cell took longer than {job.timeout} s (--timeout)"
     except DeadKernelError:
         problem = "the kernel died (out of memory, or killed)"
     except Exception as error:

@@ -249,7 +249,6 @@ class Session:
             self._work / f"{entry.id}.ipynb",
             chosen.values,
             environment,
-            self._options.timeout,
         )
 
     def _release(self) -> bool:

@@ -1,10 +1,5 @@
-"""Must an output be made again? Hashes of all that it is made from, against those that
-its last run wrote down.
-
-`step` decides about one output and gives a `Step`. It hashes what the output is made
-from (its notebook, its parameters, `code`, `parts`) and asks the `Record` of the last
-run whether it is `stale`; that also compares the result files. `missing` looks for the
-data that an output needs.
+"""Must an output be made again? Hashes of all that it is made from (its notebook, its
+parameters, `code`, `parts`), against those that its last run wrote down.
 """
 
 from __future__ import annotations
@@ -40,11 +35,9 @@ DATA_OF_CODE = (*seal.DATA_OF_CODE, ".css", ".jinja")
 class Options:
     """How a run goes.
 
-    mode: "full", or "quick" for small samples.
-    jobs: notebooks at a time.
+    mode: "full", or "quick" for small samples. jobs: notebooks at a time.
     force: run all, also what is not stale.
     replace: let a result with less replace one with more.
-    timeout: seconds a cell may take; None for no limit.
     overrides: parameter -> value from the command line, as text.
     records: False: a run on the side; no scoreboard, and no trace for the next run.
     """
@@ -53,7 +46,6 @@ class Options:
     jobs: int = 1
     force: bool = False
     replace: bool = False
-    timeout: int | None = None
     overrides: Mapping[str, str] = field(default_factory=dict)
     records: bool = True
 
@@ -65,11 +57,8 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The decision about one output.
+    """The decision about one output: run, cached or refused, and why.
 
-    entry: its entry in the catalogue.
-    action: run, cached or refused.
-    reason: why it is run or refused; "" for cached.
     values: the notebook's parameters in this run.
     parts: the hashes of what it is made from, by what they are of.
     """
@@ -85,13 +74,9 @@ class Step:
 class Record:
     """The last run of one output in one mode, as a small JSON below `.nlgeval/runs/`.
 
-    status: ok or failed.
-    parts: the hashes of what it was made from, as in `Step`.
-    seconds: how long it took.
-    saved: the report of `Output.save()`.
+    status: ok or failed. parts: as in `Step`. saved: the report of `Output.save()`.
     files: the sha256 of each result file, by its name; None for one that was not there.
-    cold_seconds: what it took in the last session that began with nothing stored; None
-    where there was none.
+    cold_seconds: what it took in the last session that began with nothing stored.
     """
 
     status: str
@@ -115,10 +100,7 @@ class Record:
         files.write_text(path, text + "\n")
 
     def stale(self, parts: Mapping[str, str | None]) -> str:
-        """Why the output must be made again, in words; "" where it need not be.
-
-        parts: what it would be made from now.
-        """
+        """Why the output must be made again from these parts; "" where it need not be."""
         if self.status != "ok":
             return "the last run failed"
         different = []
@@ -149,21 +131,12 @@ def nothing_stored() -> bool:
 
 
 def record_path(mode: str, output: str) -> Path:
-    """Where the record of one output lies.
-
-    output: its id.
-    """
+    """Where the record of one output lies."""
     return files.state("runs", mode, f"{output}.json")
 
 
-def step(
-    entry: Entry,
-    catalogue: Catalogue,
-    options: Options,
-) -> Step:
+def step(entry: Entry, catalogue: Catalogue, options: Options) -> Step:
     """Decide about one output from content hashes alone; no data file is read.
-
-    options: force, replace and overrides make it run whatever the hashes say.
 
     Raises: CatalogueError where its inputs are unknown names.
     """
@@ -203,11 +176,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-def _values(
-    entry: Entry,
-    source: notebook.Source,
-    options: Options,
-) -> dict[str, Any]:
+def _values(entry: Entry, source: notebook.Source, options: Options) -> dict[str, Any]:
     """The values of the notebook's parameters in this run: its defaults, those of the
     entry, and over them those of the command line.
     """
@@ -235,18 +204,10 @@ def waits_for(entry: Entry, catalogue: Catalogue) -> set[str]:
 # ---- what an output is made from
 
 
-def parts(
-    entry: Entry,
-    catalogue: Catalogue,
-    mode: str,
-) -> dict[str, str | None]:
+def parts(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, str | None]:
     """The hashes that decide whether `entry` must be made again, but those of its
-    notebook and of code.
+    notebook and of code, by the file, or in a word what else is hashed.
 
-    mode: "full" or "quick".
-
-    Returns: the file that is hashed, or in a word what else is -> hash. They stand in
-    the reason of a run ("changed: data/mini/judge.json").
     Raises: CatalogueError where its inputs are unknown names.
     """
     questions = catalogue.questions_of(entry.id)
@@ -321,9 +282,7 @@ def _hash_of_metrics(entry: Entry, catalogue: Catalogue) -> str:
 
 
 def _results_read(
-    entry: Entry,
-    catalogue: Catalogue,
-    mode: str,
+    entry: Entry, catalogue: Catalogue, mode: str
 ) -> dict[str, str | None]:
     """The hashes of the results that `entry` reads: those of the outputs that it waits
     for, and for the scoreboard the catalogue.
@@ -355,14 +314,9 @@ def _hash_of_record(path: Path) -> str | None:
 def code(
     entry: Entry, catalogue: Catalogue, source: notebook.Source
 ) -> dict[str, str | None]:
-    """The files of code that an output hangs on: what its notebook imports, itself or
-    through others, with what it loads by the names that its parameters and the
-    catalogue have; and the files beside it that it names. A file of a house that is no
-    Python counts where a module of its room does.
-
-    source: the notebook, read.
-
-    Returns: path below the repository's root -> sha256.
+    """The files of code that an output hangs on, by path: what its notebook imports,
+    itself or through others, or loads by name; and the files beside it that it names. A
+    file of a house that is no Python counts where a module of its room does.
     """
     beside = _beside(source)
     defaults = [parameter.default for parameter in source.parameters.values()]
@@ -447,25 +401,15 @@ def _stored() -> Mapping[tuple[str, str], int]:
 
 
 def forget() -> None:
-    """Read code, printed tables, locks and registry anew at the next call; a run
-    calls this once when it starts.
-    """
+    """Read code, printed tables, locks and registry anew at the next call."""
     for cached in (_below, _graph, _stored, checksums):
         cached.cache_clear()
 
 
 def digest(value: Any) -> str:
-    """The sha256 of a JSON-like value, 64 hexadecimal digits; the order of keys does
-    not count.
-    """
-    text = json.dumps(
-        value,
-        sort_keys=True,
-        ensure_ascii=False,
-        separators=(",", ":"),
-        default=str,
-    )
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    """The sha256 of a JSON-like value; the order of keys does not count."""
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def file_hash(path: Path) -> str | None:
@@ -483,8 +427,6 @@ def file_hash(path: Path) -> str | None:
 def checksums(name: str) -> Mapping[str, str]:
     """The sha256 of each file of a data set or recording, by its registry path.
 
-    name: of the data set or recording.
-
     Raises: datasets.UnknownName.
     """
     from nlgeval_lib import datasets
@@ -501,10 +443,8 @@ def from_numbers(entry: Entry, names: Iterable[str]) -> bool:
 
 
 def missing(names: Iterable[str]) -> dict[str, str]:
-    """The data sets among these that are not available here, with the reason.
-
-    All others are on this machine afterwards. Files that are in no local place are
-    fetched, several at a time; a host that does not answer is asked once.
+    """The data sets among these that are not available here, with the reason; all others
+    are on this machine afterwards.
     """
     names = list(dict.fromkeys(names))
     if not names:

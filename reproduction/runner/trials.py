@@ -1,7 +1,5 @@
 """A sweep: one notebook run for every combination of parameter values, beside the
 results, and what these runs saved joined into one table each.
-
-A `Point` is one run, with one value of each parameter.
 """
 
 from __future__ import annotations
@@ -14,8 +12,8 @@ import shutil
 import textwrap
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -28,32 +26,21 @@ from reproduction.study.catalogue import Catalogue, Entry
 CELLS = "cells"  # the name of the comparison's own frame, <id>.csv
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """One run of a sweep.
 
     given: parameter -> its value, as it was given.
-    step: the decision about that run, with the values read.
-    folder: where it saves.
+    values: the notebook's parameters, read. folder: where it saves.
     """
 
     given: Mapping[str, str]
-    step: stale.Step
+    values: Mapping[str, Any]
     folder: Path
 
     @property
     def label(self) -> str:
         """`n_aspects=5 seed=1`."""
         return " ".join(f"{name}={text}" for name, text in self.given.items())
-
-    @property
-    def saved(self) -> list[Path]:
-        """The files that its last run left; none where it has to be run."""
-        record = stale.Record.read(self.folder / "point.json")
-        if record is None or record.stale(self.step.parts):
-            return []
-        paths = [self.folder / name for name in record.saved["files"]]
-        return paths if all(path.is_file() for path in paths) else []
 
 
 class SweepError(Told, ValueError):
@@ -108,7 +95,7 @@ def points(
         if step.action == "refused":
             raise SweepError(step.reason)
         folder = _folder(entry, mode) / _name(texts_by_name)
-        combinations.append(Point(texts_by_name, step, folder))
+        combinations.append(Point(texts_by_name, step.values, folder))
         # Different texts may be the same value to the notebook.
         read = {name: step.values[name] for name in swept}
         typed.add(json.dumps(read, default=str))
@@ -118,57 +105,45 @@ def points(
 
 
 def sweep(
-    entry: Entry, todo: Sequence[Point], jobs: int = 1, force: bool = False
-) -> tuple[list[Point], list[Point]]:
-    """Run the points that are not there yet: (finished points, failed ones).
+    entry: Entry, todo: Sequence[Point], jobs: int = 1
+) -> tuple[dict[str, pd.DataFrame], list[Point]]:
+    """Run the points, and join every saved frame under each other, the swept parameters
+    as first columns: the frames, and the points that failed.
 
-    A finished point is kept at once: a sweep that is stopped goes on from there.
+    Of the frames, `cells` is the comparison with the paper, the others have the names
+    that the notebook gave them. A column that a frame has already is called `NAME
+    (parameter)`.
 
-    jobs: how many at a time. force: run those too that are there.
-    Raises: SweepError where data sets are missing; KeyboardInterrupt; OSError where
-    results cannot be written.
+    jobs: how many at a time.
+    Raises: SweepError where data sets are missing; OSError.
     """
     missing = stale.missing(entry.inputs)
     if missing:
         gaps = [f"{name} are not available here: {missing[name]}" for name in missing]
         raise SweepError("; ".join(gaps))
     show = session.Progress(len(todo))
-    failed = list[Point]()
-    waiting = {point.label: point for point in todo if force or not point.saved}
-    for point in todo:
-        if point.label not in waiting:
-            show.outcome(point.label, "cached")
-    following = map(_job, waiting.values())
+    by_label = {point.label: point for point in todo}
+    following = iter([_job(entry, point) for point in todo])
+    saved: dict[str, list[str]] = {}
     for job, answer, seconds in pool.executed(jobs, lambda: next(following, None)):
-        point = waiting[job.name]
-        saved, problems = session.came(entry, answer, point.folder / "saved.json")
-        if problems:
-            failed.append(point)
-            show.outcome(job.name, "failed", seconds)
-        else:
-            record = stale.Record("ok", point.step.parts, round(seconds, 2), saved)
-            record.write(point.folder / "point.json")
-            show.outcome(job.name, "ran", seconds)
+        place = by_label[job.name].folder
+        report, problems = session.came(entry, answer, place / "saved.json")
+        show.outcome(job.name, "failed" if problems else "ran", seconds)
         for text in problems:
             show.say(textwrap.indent(text, "    "))
-    return [point for point in todo if point not in failed], failed
-
-
-def joined(entry: Entry, finished: Sequence[Point]) -> dict[str, pd.DataFrame]:
-    """Every saved frame of the points under each other, the swept parameters as first
-    columns.
-
-    Returns: `cells` is the comparison with the paper, the others have the names that
-    the notebook gave them. A column that the frame has already is called `NAME
-    (parameter)`.
-    """
+        if not problems:
+            saved[job.name] = report["files"]
     frames = defaultdict[str, list[pd.DataFrame]](list)
-    for point in finished:
-        for path in point.saved:
+    for point in todo:
+        for name in saved.get(point.label, ()):
+            path = point.folder / name
             if path.suffix == ".csv":
-                name = path.stem.removeprefix(entry.id).strip("_") or CELLS
-                frames[name].append(_with_parameters(pd.read_csv(path), point))
-    return {name: pd.concat(frames[name], ignore_index=True) for name in frames}
+                frame = _with_parameters(pd.read_csv(path), point)
+                frames[path.stem.removeprefix(entry.id).strip("_") or CELLS].append(
+                    frame
+                )
+    joined = {name: pd.concat(frames[name], ignore_index=True) for name in frames}
+    return joined, [point for point in todo if point.label not in saved]
 
 
 def _with_parameters(frame: pd.DataFrame, point: Point) -> pd.DataFrame:
@@ -177,7 +152,7 @@ def _with_parameters(frame: pd.DataFrame, point: Point) -> pd.DataFrame:
         column = parameter
         if column in frame.columns:
             column = f"{parameter} (parameter)"
-        value = point.step.values[parameter]
+        value = point.values[parameter]
         if not isinstance(value, (int, float, str, bool)):
             value = text
         frame.insert(number, column, value)
@@ -229,7 +204,7 @@ def _name(point: Mapping[str, str]) -> str:
     return f"{plain[:60]}-{stale.digest(text)[:8]}"
 
 
-def _job(point: Point) -> pool.Job:
+def _job(entry: Entry, point: Point) -> pool.Job:
     """The job of a point; what an earlier run left in its folder is removed."""
     shutil.rmtree(point.folder, ignore_errors=True)
     point.folder.mkdir(parents=True)
@@ -241,10 +216,6 @@ def _job(point: Point) -> pool.Job:
         "NLGEVAL_TRIAL": "1",
         "NLGEVAL_REPLACE": "",
     }
-    return pool.Job(
-        point.label,
-        point.step.entry.path.resolve(),
-        place / "executed.ipynb",
-        point.step.values,
-        environment,
-    )
+    copy = place / "executed.ipynb"
+    source = entry.path.resolve()
+    return pool.Job(point.label, source, copy, point.values, environment)

@@ -261,27 +261,24 @@ def test_another_processors_code_moves_an_encoder_by_less_than_is_allowed(
 
 ENCODED = "semscore|model:a@0|v:1#value"
 COUNTED = "rouge|type:rougeL|v:1#f"
-# rule, earlier value, new value, whether the rest is kept -> what is written
+# rule, earlier value, new value -> what is written
 JOINED = [
-    (ENCODED, 0.5, 0.500009, False, 0.5),  # a processor's digits
-    (ENCODED, 0.5, 0.500011, False, 0.500011),  # another value
-    (COUNTED, 0.5, 0.500009, False, 0.500009),  # words are counted anew
-    (ENCODED, 0.5, None, True, 0.5),  # not asked for, and kept
-    (ENCODED, 0.5, None, False, None),  # not asked for any more
-    (ENCODED, None, 0.5, False, 0.5),
+    (ENCODED, 0.5, 0.500009, 0.5),  # a processor's digits
+    (ENCODED, 0.5, 0.500011, 0.500011),  # another value
+    (COUNTED, 0.5, 0.500009, 0.500009),  # words are counted anew
+    (ENCODED, 0.5, None, None),  # not asked for any more
+    (ENCODED, None, 0.5, 0.5),
 ]
 
 
-@pytest.mark.parametrize(("rule", "earlier", "new", "keep", "written"), JOINED)
-def test_what_a_processor_moves_is_left_as_it_was(
-    rule, earlier, new, keep, written
-) -> None:
+@pytest.mark.parametrize(("rule", "earlier", "new", "written"), JOINED)
+def test_what_a_processor_moves_is_left_as_it_was(rule, earlier, new, written) -> None:
     item = (b"output", b"reference")
 
     def scores(value):
         return {} if value is None else {rule: {item: (value, "")}}
 
-    joined = build.joined(scores(new), scores(earlier), keep)
+    joined = build.joined(scores(new), scores(earlier))
     assert joined.get(rule, {}).get(item, (None, ""))[0] == written
 
 

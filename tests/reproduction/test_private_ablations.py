@@ -130,13 +130,6 @@ def test_a_notebook_that_is_no_output_stands_in_no_way(student, here):
     assert got.code == 1 and "not a notebook" in got.out
 
 
-def test_an_ablation_for_a_commit_stands_in_the_catalogue(student, here):
-    got = student("new-ablation", "mine", *ROUGE, "--tracked")
-    assert got.code == 0 and "notebooks/ablations/mine.ipynb" in got.out, got.err
-    listed = catalogue.load()
-    assert listed["mine"] in listed.outputs and not listed.private
-
-
 # -- rows of one's own
 
 
