@@ -97,8 +97,8 @@ reproduce-%: $(READY)  ## one paper: tigerscore, semscore, hdeval, prometheus, c
 quick: $(READY)  ## the whole catalogue on a small share of the data; results kept apart
 	@$(NLGEVAL) run --mode quick --jobs $(JOBS)
 
-durations: $(READY)  ## write notebooks/durations.csv: how long the notebooks took in the last runs here (two cores)
-	@$(PY) tools/durations.py
+durations: $(READY)  ## write notebooks/durations.csv: how long the notebooks took in the last runs here (two cores) [COLUMN=cold]
+	@$(PY) tools/durations.py $(or $(COLUMN),cached)
 
 scoreboard: $(READY)  ## rebuild and print the scoreboard from the results at hand
 	@$(NLGEVAL) scoreboard

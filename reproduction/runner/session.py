@@ -136,7 +136,6 @@ class Session:
         self._ready: list[Step] = []
         self._running: dict[str, Step] = {}
         self._work = Path()  # executed copies and reports until they are whole
-        self._began_cold = stale.nothing_stored()
         stale.forget()
 
     def run(self, entries: Sequence[Entry]) -> Outcome:
@@ -345,14 +344,8 @@ class Session:
         hashes = {}
         for name in saved.get("files", ()):
             hashes[name] = stale.file_hash(files.located(name))
-        path = record_path(self._options.mode, step_run.entry.id)
-        earlier = Record.read(path)
-        cold_seconds = earlier.cold_seconds if earlier else None
-        seconds = round(seconds, 2)
-        if self._began_cold and status == "ok":
-            cold_seconds = seconds
-        record = Record(status, step_run.parts, seconds, saved, hashes, cold_seconds)
-        record.write(path)
+        record = Record(status, step_run.parts, round(seconds, 2), saved, hashes)
+        record.write(record_path(self._options.mode, step_run.entry.id))
 
     def _fail(
         self,

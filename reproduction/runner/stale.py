@@ -76,7 +76,6 @@ class Record:
 
     status: ok or failed. parts: as in `Step`. saved: the report of `Output.save()`.
     files: the sha256 of each result file, by its name; None for one that was not there.
-    cold_seconds: what it took in the last session that began with nothing stored.
     """
 
     status: str
@@ -84,7 +83,6 @@ class Record:
     seconds: float
     saved: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str | None] = field(default_factory=dict)
-    cold_seconds: float | None = None
 
     @classmethod
     def read(cls, path: Path) -> Record | None:
@@ -117,17 +115,6 @@ class Record:
             if present != recorded:
                 return f"altered since: {name}"
         return ""
-
-
-def nothing_stored() -> bool:
-    """Are the scores and completions that notebooks keep for the next run still
-    lacking?
-    """
-    for name in ("metrics", "completions"):
-        folder = files.state(name)
-        if folder.is_dir() and any(folder.iterdir()):
-            return False
-    return True
 
 
 def record_path(mode: str, output: str) -> Path:

@@ -41,18 +41,17 @@ def test_the_tool_writes_what_the_runs_took(tmp_path, monkeypatch, capsys):
         f"output,cold,cached\n{first},90,5\n{second},8,\n{third},,2\ngone,1,1\n"
     )
     records = {
-        first: stale.Record("ok", {}, 12.3, cold_seconds=80.4),
-        second: stale.Record("ok", {}, 9.4, cold_seconds=9.4),
-        third: stale.Record("failed", {}, 1.0, cold_seconds=7.0),
+        first: stale.Record("ok", {}, 12.3),
+        third: stale.Record("failed", {}, 1.0),
         fourth: stale.Record("ok", {}, 3.0),
     }
     for name, record in records.items():
         record.write(stale.record_path("full", name))
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
-    assert tool.main() == 0
+    assert tool.main("cached") == 0
     lines = (tmp_path / "durations.csv").read_text().splitlines()
-    expected = {f"{first},80,12", f"{second},9,", f"{third},7,2", f"{fourth},,3"}
+    expected = {f"{first},90,12", f"{second},8,", f"{third},,2", f"{fourth},,3"}
     assert expected <= set(lines) and not any(line.startswith("gone") for line in lines)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0})
-    assert tool.main() == 2 and "two" in capsys.readouterr().out
+    assert tool.main("cached") == 2 and "two" in capsys.readouterr().out
     assert (tmp_path / "durations.csv").read_text().splitlines() == lines

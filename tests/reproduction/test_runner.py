@@ -18,7 +18,6 @@ import pytest
 from cli_tools import cases
 from runner_tools import SAVES, Checkout, Here
 
-from nlgeval_lib import files
 from reproduction.report import notebook
 from reproduction.runner import session, stale
 from reproduction.runner.session import Progress
@@ -115,22 +114,6 @@ def test_second_run_does_nothing_and_outputs_and_metadata_are_no_change(here):
         1,
     ) and "cached: 1 outputs" in said
     assert run(force=True)[0].ran == ["one"] and here.count("one") == 2
-
-
-def test_the_seconds_of_a_run_with_nothing_stored_stay_noted(here):
-    here.output("one")
-
-    def record():
-        return stale.Record.read(stale.record_path("full", "one"))
-
-    run()
-    cold = record()
-    assert cold.cold_seconds == cold.seconds
-    files.write_text(files.state("metrics", "scores.sqlite"), "a score")
-    here.output("two")
-    run(force=True)
-    assert record().cold_seconds == cold.cold_seconds
-    assert stale.Record.read(stale.record_path("full", "two")).cold_seconds is None
 
 
 @pytest.mark.parametrize(
