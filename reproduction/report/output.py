@@ -2,7 +2,7 @@
 
 An `Output` collects what the notebook gives it; `save` decides where all of it goes
 (`_place`), writes it together or not at all, and leaves a trace for the runner. What must
-not be saved is refused where it is given (`_check_routes`, `_check_signatures`).
+not be saved is refused where it is given (`_check`).
 """
 
 from __future__ import annotations
@@ -196,9 +196,7 @@ class Output:
             route=self.route,
         )
         cells["reason"] = cells["reason"].map(provenance.without_places)
-        filled = cells[cells["ours"].notna()]
-        _check_routes(filled, self.id)
-        _check_signatures(filled, f"{self.id}, {table}")
+        _check(cells[cells["ours"].notna()], f"{self.id}, {table}")
         # A cell of the notebook that runs again replaces what it gave, and comes last.
         self._cells.pop(table, None)
         self._cells[table] = cells
@@ -611,49 +609,37 @@ def _own_rows(ours: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _check_routes(cells: pd.DataFrame, where: str) -> None:
-    """Refuse routes that there are not, and the miniature judge's."""
-    unknown = sorted({*cells["route"]} - {*catalogue.ROUTES})
-    if unknown:
-        allowed = ", ".join(catalogue.ROUTES)
-        raise ValueError(f"{where}: unknown route {unknown}; allowed: {allowed}")
-    if (cells["route"] == "mini").any():
-        raise ValueError(
-            f"{where}: mini numbers are never compared with a paper; "
-            "show them with out.frame()"
-        )
-
-
-def _check_signatures(cells: pd.DataFrame, where: str) -> None:
-    """Refuse a judge's number whose signature names no judge, and a computed
-    correlation without signature, n and interval.
+def _check(cells: pd.DataFrame, where: str) -> None:
+    """Refuse unknown routes, mini numbers, a judge's number whose signature names no
+    judge, and a computed correlation without signature, n and interval.
     """
-    signatures = cells["signature"]
-    names_judge = signatures.str.contains("model:|judge:")
-    nameless = (cells["route"] == "run") & ~names_judge
+    route = cells["route"]
+    signature = cells["signature"]
     is_correlation = cells["statistic"].str.contains("|".join(_CORRELATIONS))
-    computed = is_correlation & cells["route"].isin(_COMPUTED)
-    lacks_signature = (signatures == "") | cells["n"].isna()
-    bare = computed & lacks_signature
+    computed = is_correlation & route.isin(_COMPUTED)
+    unknown = ~route.isin(catalogue.ROUTES)
+    nameless = (route == "run") & ~signature.str.contains("model:|judge:")
+    bare = computed & ((signature == "") | cells["n"].isna())
     lacks_interval = cells["ci_low"].isna() | cells["ci_high"].isna()
     unexplained = computed & lacks_interval & (cells["reason"] == "")
-    if nameless.any():
-        raise ValueError(
-            f"{where}: {_first_cell(cells[nameless])} has the route run, "
-            "and its signature names no judge"
-        )
-    if bare.any():
-        raise ValueError(
-            f"{where}: {bare.sum()} correlations without signature or n, first "
-            f"{_first_cell(cells[bare])}; pass signature=result.signature() and "
-            "n=result.n with each value"
-        )
-    if unexplained.any():
-        raise ValueError(
-            f"{where}: {unexplained.sum()} correlations without an interval, first "
-            f"{_first_cell(cells[unexplained])}; pass ci_low and ci_high, or a reason "
-            "why there is none"
-        )
+    faults = {
+        f"unknown route; allowed: {', '.join(catalogue.ROUTES)}": unknown,
+        "mini numbers are never compared with a paper; out.frame() shows them": (
+            route == "mini"
+        ),
+        "the route is run, and the signature names no judge": nameless,
+        "correlations without signature or n; pass signature=result.signature() and "
+        "n=result.n with each value": bare,
+        "correlations without an interval; pass ci_low and ci_high, or a reason why "
+        "there is none": unexplained,
+    }
+    for fault, is_faulty in faults.items():
+        if is_faulty.any():
+            first = cells[is_faulty].iloc[0]
+            place = f"{first['row']!r}, {first['column']!r}"
+            raise ValueError(
+                f"{where}: {is_faulty.sum()} cells, first {place}: {fault}"
+            )
 
 
 def _sets_without_texts() -> list[str]:
@@ -668,12 +654,6 @@ def _commit_of_numbers() -> str:
     from nlgeval_lib.datasets import numbers
 
     return str(numbers.about()["commit"])
-
-
-def _first_cell(cells: pd.DataFrame) -> str:
-    """The row and column of the first cell, as an error names it."""
-    first = cells.iloc[0]
-    return f"{first['row']!r}, {first['column']!r}"
 
 
 @functools.lru_cache(maxsize=4)

@@ -311,7 +311,7 @@ def test_what_another_judge_gave_has_a_row_of_its_own(here):
     )
     with pytest.raises(
         ValueError,
-        match="'BLEU', 'A' has the route run, and its signature names no judge",
+        match="'BLEU', 'A': the route is run, and the signature names no judge",
     ):
         out.compare(ours(0.5, route="run", signature="level:dataset"))
 
