@@ -16,39 +16,27 @@ BASE = f"results/meta/{OUTPUT}"
 NAME = "results/judges.{}"  # with the ending csv or md
 # What a row of the leaderboard is about.
 _KEYS = ["set", "aspect", "judge"]
-# The columns of judges.csv, in their order, and how a reader meets them.
-COLUMNS = {
-    "set": "set",
-    "aspect": "aspect or subset",
-    "judge": "judge",
-    "measure": "measure",
-    "value": "value",
-    # three intervals of the value: for systems like these, these alone, and systems
-    # of other families
-    "ci_low": "low",
-    "ci_high": "high",
-    "these_low": "low, these systems",
-    "these_high": "high, these systems",
-    "families_low": "low, other families",
-    "families_high": "high, other families",
-    # other levels of tau-b, and other coefficients over all outputs
+# The columns of judges.csv: three intervals of the value, for systems like these, these
+# alone and systems of other families; other levels and coefficients; of pairs, whether
+# the order in which they are shown counts.
+_NAMES = """
+set aspect judge measure value ci_low ci_high these_low these_high families_low
+families_high within_input over_systems pearson spearman best_rank worst_rank n systems
+families coverage tied consistency position_bias baseline origin signature
+"""
+COLUMNS = _NAMES.split()
+# How a reader meets some of them.
+_LEVELS = {
     "within_input": "within an input",
     "over_systems": "over systems",
     "pearson": "Pearson",
     "spearman": "Spearman",
-    "best_rank": "best rank",
-    "worst_rank": "worst rank",
-    "n": "n",
-    "systems": "systems",
-    "families": "families",
+}
+_HABITS = {
     "coverage": "coverage",
     "tied": "tied",
-    # of pairs, each shown in both orders
     "consistency": "same in both orders",
     "position_bias": "bias to the first",
-    "baseline": "baseline",
-    "origin": "origin",
-    "signature": "signature",
 }
 # How the saved tables call some of these columns.
 _NEW_NAMES = {
@@ -60,19 +48,13 @@ _NEW_NAMES = {
 
 
 def table() -> pd.DataFrame:
-    """A row a judge, set and aspect (of pairs a subset), best first within each;
-    nothing where no leaderboard is saved.
-
-    Cards stand among them, but for those of judges whose recordings stand there
-    already.
-
-    Returns: the columns `COLUMNS`. `measure` says what `value` is: tau-b over all
-    outputs, or the accuracy of labels or pairs. Intervals are `..._low` and `..._high`,
-    `baseline` is a bool, and NaN stands where a judge has no such number.
+    """A row a judge, set and aspect (of pairs a subset), best first within each, with
+    the columns `COLUMNS`; cards stand among them, but for those of judges whose
+    recordings do. Nothing where no leaderboard is saved.
     """
     rated = _saved("rated")
     if rated.empty:
-        return pd.DataFrame(columns=list(COLUMNS))
+        return pd.DataFrame(columns=COLUMNS)
     cards = _saved("card_rows")
     if len(cards):
         known_cards = _saved("cards")
@@ -85,7 +67,7 @@ def table() -> pd.DataFrame:
     graded = pd.concat([rated, cards[~of_pairs]], ignore_index=True)
     parts = [_wide(graded), _labels(), _pairs(), cards[of_pairs]]
     parts = [part.rename(columns=_NEW_NAMES) for part in parts if len(part)]
-    frame = pd.concat(parts, ignore_index=True).reindex(columns=list(COLUMNS))
+    frame = pd.concat(parts, ignore_index=True).reindex(columns=COLUMNS)
     frame["measure"] = frame["measure"].fillna("accuracy")
     frame["baseline"] = frame["baseline"].eq(True)  # a gap is no baseline
     # Sets and aspects in the order in which they come, the best judge first in each.
@@ -204,30 +186,26 @@ def _brief(rows: pd.DataFrame) -> pd.DataFrame:
         for kind, words in (("these", "these systems"), ("families", "other families")):
             cells = [_interval(row, kind) for row in records]
             columns[words] = pd.Series(cells, index=rows.index)
-    for name in ("within_input", "over_systems", "pearson", "spearman"):
-        columns[COLUMNS[name]] = rows[name].map(_number)
+    for name, head in _LEVELS.items():
+        columns[head] = rows[name].map(_number)
     ranks = []
     for row in records:
         has_ranks = not pd.isna(row["best_rank"])
         words = f"{row['best_rank']:.0f} to {row['worst_rank']:.0f}"
         ranks.append(words if has_ranks else "")
     columns["ranks"] = ranks
-    for name in ("coverage", "tied", "consistency", "position_bias"):
-        columns[COLUMNS[name]] = rows[name].map(_number)
+    for name, head in _HABITS.items():
+        columns[head] = rows[name].map(_number)
     brief = pd.DataFrame(columns)
     return brief.loc[:, (brief != "").any()]
 
 
 def _interval(row: dict[str, object], kind: str) -> str:
-    """The value with its interval, or the interval of another question alone."""
-    low = row[f"{kind}_low"]
-    high = row[f"{kind}_high"]
+    """The value with its interval ("ci"), or that of another question alone."""
     ends = ""
-    if not pd.isna(low):
-        ends = f"[{low:.3f}, {high:.3f}]"
-    if kind == "ci":
-        return f"{_number(row['value'])} {ends}".strip()
-    return ends
+    if not pd.isna(row[f"{kind}_low"]):
+        ends = f"[{row[f'{kind}_low']:.3f}, {row[f'{kind}_high']:.3f}]"
+    return f"{_number(row['value'])} {ends}".strip() if kind == "ci" else ends
 
 
 def _number(value: object) -> str:
