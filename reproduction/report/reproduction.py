@@ -50,7 +50,7 @@ def markdown(
         all_numbers=_all_numbers(cells),
         results=table(cells, titles),
         evidence=_evidence(claims) if len(claims) else "",
-        supported=_md(_supported(claims, titles)) if len(claims) else "",
+        supported=md_table(_supported(claims, titles)) if len(claims) else "",
     )
 
 
@@ -105,7 +105,7 @@ def table(cells: pd.DataFrame, titles: Mapping[str, str]) -> str:
             # Numbers of several tables and scales have no correlation worth the name.
             of_all["r"] = ""
             rows.append(of_all)
-    return _md(pd.DataFrame(rows))
+    return md_table(pd.DataFrame(rows))
 
 
 def _row(label: str, kind: str, part: pd.DataFrame, chance: float) -> dict[str, str]:
@@ -229,9 +229,14 @@ def _number(value: float, digits: int) -> str:
     return "" if math.isnan(value) else f"{value:.{digits}f}"
 
 
-def _md(frame: pd.DataFrame) -> str:
-    """A frame as a table in Markdown."""
-    rows = frame.astype(str).itertuples(index=False, name=None)
+def md_table(frame: pd.DataFrame) -> str:
+    """A frame as a table in Markdown; nothing where it has no row."""
+    if frame.empty:
+        return ""
+    # A bar would end a cell, and a line end a row.
+    escapes = {r"\|": r"\\|", "\n": " "}
+    cells = frame.astype(str).replace(escapes, regex=True)
+    rows = cells.itertuples(index=False, name=None)
     return files.markdown_table(frame.columns, rows)
 
 

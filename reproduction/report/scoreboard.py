@@ -484,11 +484,11 @@ def markdown(frame: pd.DataFrame, counted: pd.DataFrame) -> str:
     return filled(
         "scoreboard.md.jinja",
         headline=own_headline(counted),
-        totals=_md_table(totals(counted)),
+        totals=reproduction.md_table(totals(counted)),
         fitted=reproduction.after_fitting(),
         evidence=evidence(counted),
         sections=list(filter(None, sections)),
-        claims=_md_table(claims_page.by_paper(claims())),
+        claims=reproduction.md_table(claims_page.by_paper(claims())),
     )
 
 
@@ -504,14 +504,14 @@ def _section(paper: str, part: pd.DataFrame) -> list[str]:
         # What a test needs stands above the table once: `0 of 12` is enough in a row.
         untested = with_numbers["own method"].str.extract(r"\((0 of \d+);")[0]
         with_numbers["own method"] = untested.fillna(with_numbers["own method"])
-        lines.append(_md_table(with_numbers.drop(columns=["id", *ASIDE])))
+        lines.append(reproduction.md_table(with_numbers.drop(columns=["id", *ASIDE])))
     further = rows.loc[~compared, ["table", "what", "status", "reason"]]
     first = further["reason"].str.partition("; ")[0]
     further["reason"] = [
         textwrap.shorten(one, 140, placeholder=" ...") for one in first
     ]
     title = "further tables and figures, without a number to compare"
-    lines.append(web.folded(f"{len(further)} {title}", _md_table(further)))
+    lines.append(web.folded(f"{len(further)} {title}", reproduction.md_table(further)))
     return lines
 
 
@@ -522,17 +522,6 @@ def _linked(row: Mapping[str, Any]) -> str:
     if files.located(f"results/{page}.json").exists():
         return f"[{name}]({page}.md)"
     return name
-
-
-def _md_table(frame: pd.DataFrame) -> str:
-    """A frame as a table in Markdown; nothing where it has no row."""
-    if frame.empty:
-        return ""
-    # A bar would end a cell, and a line end a row.
-    escapes = {r"\|": r"\\|", "\n": " "}
-    cells = frame.astype(str).replace(escapes, regex=True)
-    rows = cells.itertuples(index=False, name=None)
-    return files.markdown_table(frame.columns, rows)
 
 
 def _row(item: _Printed, stated: Row | None) -> dict[str, Any]:

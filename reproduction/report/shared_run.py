@@ -97,17 +97,23 @@ def export(
     store = _Watching(folder)
     with store:
         for output in outputs:
-            answered, lacking = _answered(listed.questions_of(output), store, model)
+            answered = []
+            lacking = []
+            for question in listed.questions_of(output):
+                by_revision, reason = _replayed(question, store, model)
+                answered += by_revision
+                lacking += filter(None, [reason])
             if not answered:
-                reason = lacking[0] if lacking else f"{output} asks no judge"
-                raise SharedRunError(reason)
+                raise SharedRunError(next(iter(lacking), f"{output} asks no judge"))
             judged += answered
             reasons += lacking
             # What another model answered has no result under the output's name.
             if model in ("", judges.MINI):
                 base = answers.base(listed[output])
-                record = saving.read_json(f"{base}.json") or {}
-                results |= _results(base, record)
+                record = saving.read_json(f"{base}.json") or {"files": ()}
+                for name in [f"{base}.json", f"{base}.md", *record["files"]]:
+                    if files.located(name).exists():
+                        results[name] = files.located(name)
         manifest = {
             "format": FORMAT,
             "outputs": list(outputs),
@@ -123,20 +129,6 @@ def export(
             store.export(lines, store.read)
             _write(path, manifest, {COMPLETIONS: lines, **results})
     return manifest
-
-
-def _answered(
-    questions: Iterable[Question], store: _Watching, model: str
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """Who answered an output's questions, and why some have no answer."""
-    judged = []
-    reasons = []
-    for question in questions:
-        answered, reason = _replayed(question, store, model)
-        judged += answered
-        if reason:
-            reasons.append(reason)
-    return judged, reasons
 
 
 def _replayed(
@@ -179,18 +171,6 @@ def _replayed(
     if answered:
         reason = ""
     return answered, reason
-
-
-def _results(base: str, record: Mapping[str, Any]) -> dict[str, Path]:
-    """The files of an output's result by name; none where it has none."""
-    if not record:
-        return {}
-    results = {}
-    for name in [f"{base}.json", f"{base}.md", *record["files"]]:
-        path = files.located(name)
-        if path.exists():
-            results[name] = path
-    return results
 
 
 def _write(path: Path, manifest: dict[str, Any], members: Mapping[str, Path]) -> None:

@@ -8,7 +8,7 @@ import functools
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -225,9 +225,18 @@ def parts(entry: Entry, catalogue: Catalogue, mode: str) -> dict[str, str | None
     if "cards" in entry.parameters:
         hashes |= _below(files.root(), "data/cards")
     if questions:
-        hashes["completions"] = _hash_of_completions(questions)
+        # How many completions of their judges are stored.
+        models = {question.judge.model for question in questions}
+        stored = {f"{at}": n for at, n in _stored().items() if at[0] in models}
+        hashes["completions"] = digest([list(map(astuple, questions)), stored])
     if entry.metrics:
-        hashes["metrics"] = _hash_of_metrics(entry, catalogue)
+        # Which scores were computed here.
+        path = files.state("metrics", "made.json")
+        computed = json.loads(path.read_bytes()) if path.is_file() else {}
+        names = sorted({*entry.metric_ids})
+        declared_metrics = [astuple(catalogue.metrics[name]) for name in names]
+        scores = {name: computed.get(name) for name in names}
+        hashes["metrics"] = digest([entry.metrics, declared_metrics, scores])
     return hashes
 
 
@@ -246,28 +255,6 @@ def _printed(paper: str) -> dict[str, str | None]:
     return hashes
 
 
-def _hash_of_completions(questions: Sequence[Any]) -> str:
-    """The hash of questions and of how many completions of their judges are stored."""
-    models = {question.judge.model for question in questions}
-    counts = {}
-    for (model, revision), count in _stored().items():
-        if model in models:
-            counts[f"{model}@{revision}"] = count
-    return digest([list(map(astuple, questions)), counts])
-
-
-def _hash_of_metrics(entry: Entry, catalogue: Catalogue) -> str:
-    """The hash of an output's metrics and of their scores that were computed here."""
-    computed = {}
-    path = files.state("metrics", "made.json")
-    if path.is_file():
-        computed = json.loads(path.read_bytes())
-    names = sorted({*entry.metric_ids})
-    declared = [astuple(catalogue.metrics[name]) for name in names]
-    scores = {name: computed.get(name) for name in names}
-    return digest([entry.metrics, declared, scores])
-
-
 def _results_read(
     entry: Entry, catalogue: Catalogue, mode: str
 ) -> dict[str, str | None]:
@@ -280,22 +267,16 @@ def _results_read(
         for folder in folders:
             base = f"{folder}/{catalogue[name].paper}/{name}"
             hashes[f"{base}.csv"] = file_hash(files.located(f"{base}.csv"))
-            hashes[f"{base}.json"] = _hash_of_record(files.located(f"{base}.json"))
+            path = files.located(f"{base}.json")
+            record = json.loads(path.read_bytes()) if path.is_file() else None
+            if record:
+                # Other code that gives the same is no reason to run what reads it.
+                record.pop("code", None)
+            hashes[f"{base}.json"] = record and digest(record)
     if entry.id == SCOREBOARD:
         path = files.notebooks() / "catalogue.toml"
         hashes["notebooks/catalogue.toml"] = file_hash(path)
     return hashes
-
-
-def _hash_of_record(path: Path) -> str | None:
-    """The hash of a record without the code that made the result: other code that gives
-    the same is no reason to run what reads it. None where there is none.
-    """
-    if not path.is_file():
-        return None
-    record = json.loads(path.read_bytes())
-    record.pop("code", None)
-    return digest(record)
 
 
 def code(
