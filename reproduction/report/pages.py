@@ -13,6 +13,7 @@ import posixpath
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,7 +42,8 @@ _TAG = re.compile(r"<[^>]*>")
 _WIDE = '<div class="wide" tabindex="0" role="region" aria-label="Table">'
 
 
-class Built(NamedTuple):
+@dataclass(frozen=True)
+class Built:
     """What a build wrote: the first page, how many outputs have pages, and how many of
     these show what their notebooks gave.
     """
