@@ -76,9 +76,8 @@ def comparison(
                 parts.append(_folded(folded_cells, folded_drawn))
             marks |= {_mark_of(cell) for cell in open_cells.itertuples(index=False)}
             title = ""  # of a printed table in several blocks only the first is titled
-    meanings = [f"{mark} {text}" for mark, text in MARKS.items() if mark in marks]
-    legend = "; ".join(meanings).strip()
-    below = [f"Ours, with the paper's number in brackets. {legend}."]
+    meanings = [f"{mark} {MARKS[mark]}".strip() for mark in MARKS if mark in marks]
+    below = [f"Ours, with the paper's number in brackets. {'; '.join(meanings)}."]
     for note_text, number in numbered.items():
         below.append(f"{_raised(number)} {note_text}")
     return joined(parts, [*below, *notes], "\n\n", _details(cells))
