@@ -67,7 +67,7 @@ RECORDINGS = (
     "llm_rubric_judge",
 )
 LEFT_OUT = {
-    "tigerscore_outputs": "what is read of it is text: locations and explanations",
+    "tigerscore_outputs": "what is read of it is text: locations and explanations"
 }
 # The scores of texts that are of no set, such as an output that a notebook makes of an
 # input: those of encoders alone, which are read by hash wherever they are asked for.

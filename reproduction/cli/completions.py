@@ -16,14 +16,7 @@ if TYPE_CHECKING:
     from reproduction.study import EngineOptions
     from reproduction.study.catalogue import Catalogue
 
-OF_CATALOGUE = (
-    "output",
-    "paper",
-    "for_model",
-    "model_path",
-    "mode",
-    "prices",
-)
+OF_CATALOGUE = ("output", "paper", "for_model", "model_path", "mode", "prices")
 OF_EVALUATOR = (
     "data",
     "input",

@@ -71,8 +71,7 @@ Level = Annotated[
     option("--level", help="Of the correlations.  [dataset]"),
 ]
 Plugin = Annotated[
-    Several,
-    option(help="A Python file with an evaluator or aggregator; it is run."),
+    Several, option(help="A Python file with an evaluator or aggregator; it is run.")
 ]
 
 

@@ -92,12 +92,7 @@ def variants(
 
 
 def _variant(
-    judge: str,
-    arms: replication.Arms,
-    name: str,
-    base: str,
-    aspect: str,
-    coef: str,
+    judge: str, arms: replication.Arms, name: str, base: str, aspect: str, coef: str
 ) -> dict[str, Any]:
     """One row of `variants`."""
     against = replication.compare(arms, name, base, [aspect], coef)

@@ -670,12 +670,7 @@ def page_of_run(entry: Entry, folder: str) -> dict[str, bytes]:
 # -- what backs a reading
 
 # Signs of two characters come first: the first that a value begins with is its own.
-_BOUNDS = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-}
+_BOUNDS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 # How several rows become one value, by the word that `of` has for it.
 _ONE: dict[str, Callable[[pd.Series], Any]] = {
     "": lambda values: values.item(),

@@ -24,15 +24,7 @@ from reproduction.study.catalogue import PRIVATE, RESERVED, TOLERANCE, Entry
 # The way out that errors about a damaged result name.
 AGAIN = "delete it or restore it, then run again"
 # What of a record differs without a new result.
-VOLATILE = (
-    "date",
-    "library",
-    "git",
-    "wall_seconds",
-    "hardware",
-    "python",
-    "packages",
-)
+VOLATILE = ("date", "library", "git", "wall_seconds", "hardware", "python", "packages")
 _SVG_TOLERANCE = 0.02  # points; far below what an eye sees
 # matplotlib names a clip path after its coordinates, noise included.
 _CLIP = re.compile(r'(?<=[#"])p[0-9a-f]{10}\b')
@@ -125,10 +117,7 @@ def _number(value: Any) -> float | None:
 
 
 def csv_differences(
-    first_text: str,
-    second_text: str,
-    limit: int = 20,
-    tolerance: float = TOLERANCE,
+    first_text: str, second_text: str, limit: int = 20, tolerance: float = TOLERANCE
 ) -> list[str]:
     r"""Where two CSV texts differ, numbers by more than the tolerance: a line a place;
     where columns or the number of rows differ, that alone.

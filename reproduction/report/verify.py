@@ -26,14 +26,7 @@ from nlgeval_lib import files
 from nlgeval_lib.datasets import registry
 from reproduction import papers
 from reproduction.papers import claims, witnesses
-from reproduction.report import (
-    answers,
-    committed,
-    notebook,
-    saving,
-    scoreboard,
-    seal,
-)
+from reproduction.report import answers, committed, notebook, saving, scoreboard, seal
 from reproduction.study import catalogue
 from reproduction.study.catalogue import Entry
 

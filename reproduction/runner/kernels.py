@@ -78,11 +78,7 @@ class Forked(LocalProvisioner):
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
         """Launch the kernel; the connection information for it."""
         folder = os.path.abspath(kwargs.get("cwd") or os.getcwd())
-        request = {
-            "arguments": cmd[3:],
-            "folder": folder,
-            "environment": kwargs["env"],
-        }
+        request = {"arguments": cmd[3:], "folder": folder, "environment": kwargs["env"]}
         try:
             process = Process(TEMPLATE.fork(request))
         except OSError as error:

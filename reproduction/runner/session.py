@@ -37,9 +37,7 @@ from reproduction.runner.stale import (
 from reproduction.study.catalogue import META, Catalogue, Entry, scoreboard_entry
 
 # A terminal's colour or movement, or any other control character.
-_CONTROL = re.compile(
-    r"\x1b\[[0-9;?]*[\ -/]*[@-~]|[^\t\n\x20-\x7e\xa0-\U0010ffff]",
-)
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[\ -/]*[@-~]|[^\t\n\x20-\x7e\xa0-\U0010ffff]")
 # Outcome -> the word that is printed for it.
 _WORDS = {
     "ran": "done",
