@@ -27,7 +27,7 @@ from nlgeval_lib.names import STOPPED, extra
 
 # Commands of the reproduction, which say so where it is not here.
 OF_THE_REPOSITORY = (
-    *("run", "sweep", "check", "verify", "scoreboard", "report", "new-ablation"),
+    *("run", "sweep", "verify", "scoreboard", "report", "new-ablation"),
     *("completions", "finetune", "build"),
 )
 

@@ -6,12 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from nlgeval_lib.cli._options import DryRun, Several, app, option, say
 from nlgeval_lib.names import pair
+
+if TYPE_CHECKING:
+    from reproduction.study.catalogue import Entry
 
 Mode = Annotated[
     Literal["full", "quick"],
@@ -63,7 +66,6 @@ def run(
       nlgeval run meta_split -p seed=7              a trial, in results/partial/
       nlgeval run --dry-run                         what would run, and why
     """
-    from reproduction.report import notebook
     from reproduction.runner.session import Session, listing
     from reproduction.runner.stale import Options
     from reproduction.study import catalogue
@@ -74,13 +76,7 @@ def run(
     values = _values(parameter)
     entries = list(outputs.select(ids or (), paper or ()))
     if values and not ids:
-        every = entries
-        entries = []
-        for entry in every:
-            if values.keys() <= notebook.read(entry.path).parameters.keys():
-                entries.append(entry)
-        if not entries:
-            raise ValueError(f"--parameter: no output has {' and '.join(values)}")
+        entries = _with_parameters(entries, values)
     options = Options(mode, _jobs(jobs), force, replace, values)
     if dry_run:
         for line in listing(outputs, options, entries):
@@ -221,6 +217,19 @@ def report(
     site = pages.build(Path(output) if output else None, mode)
     counts = f"{site.pages} pages, {site.executed} of them with outputs"
     typer.echo(f"{counts}: {shown(site.index)}")
+
+
+def _with_parameters(entries: list[Entry], values: dict[str, str]) -> list[Entry]:
+    """The outputs whose notebooks have all of these parameters. Raises: ValueError."""
+    from reproduction.report import notebook
+
+    chosen = []
+    for entry in entries:
+        if values.keys() <= notebook.read(entry.path).parameters.keys():
+            chosen.append(entry)
+    if not chosen:
+        raise ValueError(f"--parameter: no output has {' and '.join(values)}")
+    return chosen
 
 
 def _jobs(jobs: int | None) -> int:

@@ -53,8 +53,7 @@ def finetune(options: Finetune) -> None:
     variants marked as ours.
 
     Examples come from a set that `nlgeval build` made, or a JSONL file of objects with
-    prompt and completion. The loss is on the completion alone. A killed run goes on
-    from its last whole checkpoint when the same command is given again.
+    prompt and completion. A killed run goes on from its last whole checkpoint.
 
     \b
     Examples:
@@ -81,11 +80,10 @@ def finetune(options: Finetune) -> None:
         raise ValueError("which configuration? Give its name, or --list")
     config = _configuration(options)
     if options.dry_run:
-        data = options.data or None
-        plan = tuning.plan(config, data, micro_batch=options.micro_batch)
-        launch = tuning.launch_command(
-            config, options.data or "DATA", options.output or "OUTPUT"
-        )
+        data = options.data
+        output = options.output or "OUTPUT"
+        plan = tuning.plan(config, data or None, micro_batch=options.micro_batch)
+        launch = tuning.launch_command(config, data or "DATA", output)
         typer.echo("\n".join([*plan.lines, f"  command       {launch}"]))
         return
     if not options.data or not options.output:
@@ -99,6 +97,11 @@ def finetune(options: Finetune) -> None:
         seed=options.seed,
         quiet=options.quiet,
     )
+    _print_trained(trained)
+
+
+def _print_trained(trained: Any) -> None:
+    """Print what a training run read and where its model is."""
     facts = trained.facts
     typer.echo(
         f"{facts['examples']:,} examples, {facts['left_out']:,} left out; "

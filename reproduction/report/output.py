@@ -343,17 +343,11 @@ class Output:
             "files": saving.hashes(contents, changed, saved),
         }
         record = self._provenance(cells) | made
-        tolerance = self.entry.tolerance
-        if saved is not None and not changed:
-            # Values that are equal to the last digit leave the record, its code aside.
-            same = saving.same_record(saved | made, record, tolerance)
-            if same or _sets_without_texts():
-                record = saved | made
-        is_new = (
-            saved is None
-            or bool(changed)
-            or not saving.same_record(saved, record, tolerance)
-        )
+        stands = saved is not None and not changed
+        # Values that are equal to the last digit leave the record, its code aside.
+        if stands and (self._same(saved | made, record) or _sets_without_texts()):
+            record = saved | made
+        is_new = saved is None or bool(changed) or not self._same(saved, record)
         fresh = {}
         if is_new:
             # The record comes first, which is renamed last: it is never newer than
@@ -372,6 +366,10 @@ class Output:
         # What changed is in the runner's line: a notebook shows the same at every run.
         print(f"{self.id}: {self._closing_line(cells, place, 'saved')}")
         self._show_what_is_saved(place)
+
+    def _same(self, saved: dict[str, Any], record: dict[str, Any]) -> bool:
+        """Whether two records say the same about the result."""
+        return saving.same_record(saved, record, self.entry.tolerance)
 
     def _leave_trace(
         self, place: saving.Place, line: str, names: list[str], fresh: list[str]
