@@ -343,11 +343,12 @@ class Output:
             "files": saving.hashes(contents, changed, saved),
         }
         record = self._provenance(cells) | made
-        stands = saved is not None and not changed
-        # Values that are equal to the last digit leave the record, its code aside.
-        if stands and (self._same(saved | made, record) or _sets_without_texts()):
-            record = saved | made
-        is_new = saved is None or bool(changed) or not self._same(saved, record)
+        is_new = saved is None or bool(changed)
+        if saved is not None and not changed:
+            # Values that are equal to the last digit leave the record, its code aside.
+            same = self._same(saved | made, record)
+            record = saved | made if same or _sets_without_texts() else record
+            is_new = not self._same(saved, record)
         fresh = {}
         if is_new:
             # The record comes first, which is renamed last: it is never newer than

@@ -98,7 +98,7 @@ def export(
     with store:
         for output in outputs:
             answered = []
-            lacking = []
+            lacking: list[str] = []
             for question in listed.questions_of(output):
                 by_revision, reason = _replayed(question, store, model)
                 answered += by_revision
