@@ -319,9 +319,8 @@ class Output:
     def save(self) -> None:
         """Save everything, or nothing, and print one line that says where.
 
-        With other parameters than the catalogue's, by other code than its notebook's, or
-        with less than is already there, that is `results/partial/`. Files whose values
-        did not change (1e-6, or the catalogue's `tolerance`) are left alone.
+        With other parameters or code than the catalogue's, or with less than is there,
+        that is `results/partial/`. Files whose values did not change are left alone.
 
         Raises: ValueError for nothing to save; OSError.
         """
