@@ -542,12 +542,12 @@ def _for_these(result: Any, difference: bool) -> dict[str, Any]:
     """The answer for the systems at hand, and for systems unlike these, beside that for
     others like them: interval, p, and the smallest difference that a test would find.
     """
-    these = result.these_systems or Answer("")
+    these = result.these_systems or Answer()
     others = result.other_systems
     value = result.difference if difference else result.value
     if math.isnan(value):
         # Without a value there is no answer about any systems.
-        these = others = Answer("")
+        these = others = Answer()
     row = {
         "careful_low": others.careful_low,
         "careful_high": others.careful_high,

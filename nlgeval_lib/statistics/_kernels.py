@@ -600,72 +600,33 @@ def of_counts(coef, n, agree, differ_x, differ_y, differ_both, classes, out):
 
 
 @kept
-def pairs_within(starts, x, y, tied_x, tied_y, out):
-    """Of each group of items, its pairs: concordant less discordant, tied in x, in y,
-    in both; and how many values of x, and of y, no other group has.
+def agree_within(starts, x, y, out):
+    """Of each group of items, its concordant less its discordant pairs.
 
     starts: (groups + 1,), the first item of each group, and the number of items.
-    x, y, tied_x, tied_y: (items,), codes, and how many items have the same code.
-    out: (6, groups).
+    x, y: (items,), codes. out: (groups,).
     """
     for g in range(len(starts) - 1):
         for i in range(starts[g], starts[g + 1]):
-            own_x = own_y = 1.0
-            for j in range(starts[g], starts[g + 1]):
-                if j == i:
-                    continue
-                up_x = order(x[j], x[i], 0)
-                up_y = order(y[j], y[i], 0)
-                own_x += up_x == 0
-                own_y += up_y == 0
-                if j < i:
-                    out[0, g] += up_x * up_y
-                    out[1, g] += up_x == 0
-                    out[2, g] += up_y == 0
-                    out[3, g] += up_x == 0 and up_y == 0
-            if own_x == tied_x[i]:
-                out[4, g] += 1 / own_x
-            if own_y == tied_y[i]:
-                out[5, g] += 1 / own_y
-
-
-@inner
-def all_moves(below, tied, lower, higher, n):
-    """Over all n items: the sign of their gap to one item times that to another.
-
-    below, tied: items below each item, and tied with it.
-    lower, higher: the two items, in order of their values.
-    """
-    if below[lower] == below[higher]:
-        return n - tied[lower]
-    between = below[higher] - below[lower] - tied[lower]
-    above = n - below[higher] - tied[higher]
-    return below[lower] + above - between
+            for j in range(starts[g], i):
+                out[g] += order(x[j], x[i], 0) * order(y[j], y[i], 0)
 
 
 @kept
-def own_ranks(starts, x, y, rank_x, rank_y, below_x, below_y, tied_x, tied_y, n, out):
-    """What each group's own items have in sums of ranks that a group moves, as
-    `leaving` says.
+def own_products(starts, x, y, rank_x, rank_y, out):
+    """Of each group: the products of its items' ranks among the items of the others.
 
-    starts: as `pairs_within`. The others, (items,): codes, twice the centred ranks,
-        items below, and tied. n: all items. out: (3, groups).
+    starts: as `agree_within`. The others, (items,): codes, and twice the centred ranks
+        among all items. out: (groups,).
     """
     for g in range(len(starts) - 1):
         for i in range(starts[g], starts[g + 1]):
             moved_x = rank_x[i]
             moved_y = rank_y[i]
             for j in range(starts[g], starts[g + 1]):
-                # The group's own items go, too, and with them their part of the ranks.
                 moved_x -= order(x[i], x[j], 0)
                 moved_y -= order(y[i], y[j], 0)
-                lower, higher = (i, j) if x[i] < x[j] else (j, i)
-                out[1, g] += all_moves(below_x, tied_x, lower, higher, n)
-                lower, higher = (i, j) if y[i] < y[j] else (j, i)
-                out[2, g] += all_moves(below_y, tied_y, lower, higher, n)
-            out[0, g] += moved_x * moved_y
-            out[1, g] -= moved_x * moved_x
-            out[2, g] -= moved_y * moved_y
+            out[g] += moved_x * moved_y
 
 
 @kept
@@ -673,7 +634,7 @@ def both_moved(starts, y, rank_y, group, x_in_order, y_in_order, out):
     """Of each group, over all items: the sum of signs of the item's gaps in x to the
     group's items, times the same in y.
 
-    starts: as `pairs_within`. y, rank_y: (items,), codes and twice the centred ranks,
+    starts: as `agree_within`. y, rank_y: (items,), codes and twice the centred ranks,
         group by group. group, x_in_order, y_in_order: in order of x. out: (groups,).
     """
     tree = np.zeros(y.max() + 2)

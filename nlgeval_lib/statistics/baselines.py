@@ -192,8 +192,7 @@ def _partial(xy: Any, xl: Any, yl: Any) -> Floats:
 def _slope(items: Sequence[Floats], clusters: Any) -> tuple[Slope, str]:
     """Slope, its interval and p; and why these are none, "" where they are there.
 
-    items: scores, ratings and lengths, (items,) each.
-    clusters: the input of each item; None for independent items (HC3).
+    items: scores, ratings, lengths. clusters: the input of each; None for HC3.
     """
     if any(np.ptp(side) <= 1e-12 * np.abs(side).max() for side in items):
         return NO_SLOPE, "no slope: a side is constant but for rounding"

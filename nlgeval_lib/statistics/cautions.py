@@ -14,7 +14,7 @@ import numpy as np
 
 from .groups import SINGLE, Names
 from .levels import Statistic
-from .result import Floats, Interval, together
+from .result import Floats, together
 
 # two systems are near-copies where residuals of both sides correlate so much, and by as
 # many standard errors more than residuals that are independent
@@ -31,33 +31,7 @@ NEARLY_PERFECT = 0.9
 MANY = 30
 
 
-def of_interval(
-    ends: Interval,
-    statistic: Statistic,
-    sides: tuple[Floats, Floats],
-    level: str,
-    coef: str,
-    value: float,
-    names: Names,
-) -> str:
-    """What is to be said of an interval of one coefficient; "" of one that is not about
-    other systems.
-
-    statistic: the coefficient's. sides: scores and ratings, `[system, input]`.
-    level, coef, value: as the coefficient's result has them.
-    names: of systems, as `groups.names`.
-    """
-    if not _is_about_systems(ends.name, level) or np.isnan(ends.low):
-        return ""
-    cautions = [near_copies(sides, statistic, names)]
-    if level != "input":
-        cautions.append(skewed(sides[1]))
-    if level == "system" and coef == "pearson":
-        cautions.append(nearly_perfect(value, statistic))
-    return together(*cautions)
-
-
-def of_test(
+def cautions(
     name: str,
     statistic: Statistic,
     judges: Sequence[Floats],
@@ -65,22 +39,21 @@ def of_test(
     level: str,
     names: Names,
 ) -> str:
-    """What is to be said of a test of two judges; "" of one that is not about other
+    """What is to be said of an interval or a test of this name, where it is about other
     systems.
 
-    name: of the test. The others as in `of_interval`.
+    judges, ratings: scores of one judge or more, and ratings, `[system, input]`.
+    names: of systems, as `groups.names`.
     """
-    if not _is_about_systems(name, level):
+    if not about_systems(name, level):
         return ""
-    cautions = ""
+    copies = ""
     for scores in judges:
-        cautions = cautions or near_copies((scores, ratings), statistic, names)
-    if level == "input":
-        return cautions
-    return together(cautions, skewed(ratings))
+        copies = copies or near_copies((scores, ratings), statistic, names)
+    return together(copies, "" if level == "input" else skewed(ratings))
 
 
-def _is_about_systems(name: str, level: str) -> bool:
+def about_systems(name: str, level: str) -> bool:
     """Does an interval or a test of this name say something of other systems?"""
     if name == "fisher":
         return level == "system"

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, cautions, draws, groups, intervals, jackknife, levels, questions
+from . import arrays, draws, groups, intervals, jackknife, levels, questions
+from .cautions import cautions
 from .classical import ALTERNATIVES
 from .draws import Draws, Groups, Ints, Weights
 from .jackknife import Spread
@@ -191,7 +192,7 @@ def compare(
         warning = result.influence.warning
     caution = ""
     for name in (test, ends.name):
-        caution = caution or cautions.of_test(name, pair, judges, ratings, level, names)
+        caution = caution or cautions(name, pair, judges, ratings, level, names)
     reason = together(note, result.reason, ends.reason, warning, caution)
     return replace(result, reason=reason)
 
@@ -231,10 +232,7 @@ def following(ci: str | bool | None) -> str:
 
 
 def _named(test: str, level: str, ratings: Floats, families: Groups) -> tuple[str, str]:
-    """The test that a word of `TESTS` means, and what is to be said of the choice.
-
-    Raises: ValueError for another word, and units that flat data do not have.
-    """
+    """The test that a word of `TESTS` means, and what is to be said of the choice."""
     note = ""
     if arrays.choice(test, TESTS, "units") == "auto":
         test, note = intervals.chosen("test", level, ~np.isnan(ratings), families)
@@ -272,11 +270,10 @@ def _by_exchange(
     n_perm: int,
     seed: int,
 ) -> Comparison:
-    """The comparison with p by exchanging the judges' scores.
+    """The comparison with p by exchanging the judges' scores, at random in
+    "exact-systems", too, where there are too many patterns.
 
     sides: scores of both judges, and ratings.
-    n_perm, seed: of random exchanges, which "exact-systems" takes, too, where there are
-        too many patterns.
     """
     method, _, unit = result.test.rpartition("-")
     grouped = f"|groups:{'+'.join(pair.groups)}" if pair.groups else ""
@@ -324,8 +321,6 @@ def _exchanged(
 ) -> tuple[float, Floats]:
     """The difference without an exchange, on the common scale of both judges, and after
     each exchange, (exchanges,).
-
-    masks: 1 where the judges' scores change places.
     """
     first, second, ratings = sides
     first = standardised(first)
@@ -340,10 +335,7 @@ def _exchanged(
 
 
 def _chunks(patterns: Weights, items: int) -> Iterator[Draws]:
-    """All patterns of exchanged systems, (systems, patterns), chunk by chunk.
-
-    items: of both judges, which say how large a chunk may be.
-    """
+    """All patterns of exchanged systems, (systems, patterns), chunk by chunk."""
     step = draws.chunk_size(items)
     for start in range(0, patterns.shape[1], step):
         yield Draws(patterns[:, start : start + step])

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, cautions, groups, intervals, levels
+from . import arrays, groups, intervals, levels
+from .cautions import about_systems, cautions, nearly_perfect
 from .draws import everything
 from .questions import Basis, Questioned
 from .result import NAN, NO_INTERVAL, Floats, Interval, Result, together
@@ -150,9 +151,14 @@ def _reason(
     if not np.isnan(basis.value):
         influence = None if np.isnan(ends.low) else basis.influence(ends)
         warning = influence.warning if influence else ""
-        settings = basis.level, basis.coef, basis.value, basis.names
-        caution = cautions.of_interval(ends, plan, sides, *settings)
-        return together(warning, ends.reason, caution)
+        said = [warning, ends.reason]
+        level = basis.level
+        if about_systems(ends.name, level) and not np.isnan(ends.low):
+            x, y = sides
+            said.append(cautions(ends.name, plan, [x], y, level, basis.names))
+            if level == "system" and basis.coef == "pearson":
+                said.append(nearly_perfect(basis.value, plan))
+        return together(*said)
     if isinstance(plan, levels.Systems):
         mean_x, mean_y, _ = plan.means(everything(plan.present.shape))
         return _constant_sides(mean_x, mean_y, "mean ")
@@ -199,10 +205,7 @@ def coefficients(
 
 
 def _constant_sides(x: Floats, y: Floats, prefix: str = "") -> str:
-    """Why a coefficient is not defined: which side is constant.
-
-    prefix: of the sides' names, such as "mean ".
-    """
+    """Why a coefficient is not defined: which side, by its name, is constant."""
     sides = []
     for name, side in {f"{prefix}scores": x, f"{prefix}ratings": y}.items():
         low = np.nanmin(side)
@@ -340,11 +343,8 @@ def bounds(
 def _fills(
     ratings: Floats, low: float, high: float, most_cuts: int = 60
 ) -> Iterator[Floats]:
-    """Scores for the missing items, (missing,): two-valued by a cut in the ratings, and
-    the same with a slight order within.
-
-    ratings: of the missing items.
-    most_cuts: of more different ratings, as many quantiles are taken.
+    """Scores for the missing items, (missing,): two-valued by a cut in their ratings (of
+    many, by so many quantiles), and the same with a slight order within.
     """
     distinct = np.unique(ratings)
     cuts = distinct

@@ -209,10 +209,7 @@ def left_out(
 
 
 def _of_members(weights: Any, codes: Ints | None) -> Any:
-    """The weights of groups, (groups, b), as those of their members, (members, b).
-
-    codes: the group of each member; None where members are drawn on their own.
-    """
+    """The weights of groups, (groups, b), as those of their members, (members, b)."""
     return weights if codes is None else weights[codes]
 
 

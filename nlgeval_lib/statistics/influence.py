@@ -26,8 +26,7 @@ class Influence:
     """The estimate without the one or two units that move it most.
 
     units: their names, the one that alone moves it more first.
-    kind: "systems" or "inputs", which may be groups of them.
-    value, alone: the estimate without them, and without the first of them only.
+    value: the estimate without them.
     share: of the jackknife variance over these units, the largest that one unit makes,
         in [0, 1].
     outside: the value leaves the interval of all.
@@ -36,9 +35,7 @@ class Influence:
     """
 
     units: tuple[str, ...]
-    kind: str
     value: float
-    alone: float
     share: float
     outside: bool = False
     turns: bool = False
@@ -131,14 +128,11 @@ def _of_kind(
         label = names[kind][unit] if kind in names else f"{SINGLE[kind]} {unit}"
         labels.append(label)
     without = float(values[most])
-    return Influence(tuple(labels), kind, without, reduced[members[0]], _share(single))
+    return Influence(tuple(labels), without, _share(single))
 
 
 def _share(single: Floats) -> float:
-    """The share of the jackknife variance that one unit makes, the largest.
-
-    single: the value without each unit.
-    """
+    """The largest share of the jackknife variance that one unit makes."""
     squares = (single - np.nanmean(single)) ** 2
     total = np.nansum(squares)
     if total == 0:

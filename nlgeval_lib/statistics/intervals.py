@@ -94,10 +94,7 @@ def _named(
     statistic: Statistic,
     difference: bool,
 ) -> tuple[str, str]:
-    """The name of the interval that `ci` means, or none ("") with a reason.
-
-    Raises: ValueError as `compute_interval`.
-    """
+    """The name of the interval that `ci` means, or none ("") with a reason."""
     if ci is None or ci is False:
         return "", ""
     name = arrays.choice("auto" if ci is True else ci, NAMES, "ci")

@@ -204,10 +204,7 @@ def carrying(values: Floats) -> float:
 
 
 def _few(counts: dict[str, int], grouped: tuple[str, ...] = ()) -> list[str]:
-    """What few units mean, in words; none for enough units.
-
-    counts: units of each kind. grouped: the kinds whose units are groups.
-    """
+    """What few units of a kind mean, in words; none for enough units."""
     least = min(counts.values())
     kind = min(kind for kind, number in counts.items() if number == least)
     if kind in grouped:

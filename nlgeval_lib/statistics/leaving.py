@@ -2,12 +2,13 @@
 as the outputs for one input, or single items: closed forms, so that a list of n items
 in groups of k takes n k log n steps, and not n a group.
 
-Each form takes the group's items off the sums of all; pairs of items within the group,
-which go twice, are put back. To the same numbers as `Lists.values` with each group's
+Each form takes the group's items off the sums of all. To the same numbers as `Lists.values` with each group's
 weights at 0, but for rounding.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -85,30 +86,31 @@ def pairs(items: Lists, groups: Groups) -> Floats:
     """A coefficient of counts of pairs without each group."""
     from . import _kernels
 
-    size, agree, *tied = counts(items)
-    of_cell = np.repeat(np.arange(len(size)), size.astype(int))
-    in_order = of_cell[groups.order]
-    x, y = items.prepared[2:]
-    within = np.zeros((6, groups.number))
-    sides = (values[in_order] for values in (x, y, *tied))
-    _kernels.pairs_within(groups.starts, *sides, within)
-    # an item counts as tied with itself
-    of_item = np.array([agree, *tied, size]) - [[0.0], [1.0], [1.0], [1.0]]
-    remaining = []
-    for column, inside in zip(of_item, within, strict=False):
-        total = column @ size / 2
-        remaining.append(total - groups.sums(column[of_cell]) + inside)
-    agree, same_x, same_y, same_both = remaining
+    cell, _, x, y = items.prepared
+    size = np.diff(cell)
+    of_cell = np.repeat(np.arange(len(size)), size)
+    in_groups = of_cell[groups.order]
+    # Pairs within a group go twice with its items, and are put back.
+    within = np.zeros(groups.number)
+    _kernels.agree_within(groups.starts, x[in_groups], y[in_groups], within)
+    agree = agreeing(size, x, y)[of_cell]
+    agree = agree.sum() / 2 - groups.sums(agree) + within
     n = (size.sum() - groups.sizes).astype(float)
     every = n * (n - 1) / 2
-    classes = []
-    for ties, removed in zip(tied, within[4:], strict=True):
-        classes.append(np.round((size / ties).sum() - removed))
-    out = np.empty(groups.number)
+    sides = x[of_cell], y[of_cell]
+    tied = [remaining(code, groups, pairs_of) for code in (*sides, of_cell)]
+    same_x, same_y, same_both = tied
     differ = every - same_x, every - same_y, every - same_x - same_y + same_both
+    classes = [remaining(code, groups, np.sign) for code in sides]
+    out = np.empty(groups.number)
     number = COEFFICIENTS.index(items.coef)
     _kernels.of_counts(number, n, agree, *differ, np.minimum(*classes), out)
     return out
+
+
+def pairs_of(number: Floats) -> Floats:
+    """How many pairs so many items make."""
+    return number * (number - 1) / 2
 
 
 def spearman(items: Lists, groups: Groups) -> Floats:
@@ -123,56 +125,57 @@ def spearman(items: Lists, groups: Groups) -> Floats:
     of_cell = np.repeat(np.arange(len(size)), size.astype(int))
     x, y = codes
     # twice the mid-rank less its mean: the items below less those above
-    ranks = [-above(code, size) for code in codes]
-    rank_x, rank_y = ranks
+    rank_x, rank_y = (-above(code, size) for code in codes)
     moved = above(x, size * rank_y) + above(y, size * rank_x)
     cross = size * rank_x @ rank_y - groups.sums(moved[of_cell])
-    order = np.argsort(x[of_cell], kind="stable")
+    in_x = np.argsort(x[of_cell], kind="stable")
     in_groups = of_cell[groups.order]
     both = np.zeros(groups.number)
-    in_x = (groups.codes[order], x[of_cell][order], y[of_cell][order])
-    _kernels.both_moved(groups.starts, y[in_groups], rank_y[in_groups], *in_x, both)
-    # Of each group: products of the moved ranks of its own items, which go; and of
-    # either side the squares of all moves less the squares of those ranks.
-    below = []
-    tied = []
-    for code in codes:
-        number = np.bincount(code, size)
-        below.append((np.cumsum(number) - number)[code])
-        tied.append(number[code])
-    inside = np.zeros((3, groups.number))
-    sides = [values[in_groups] for values in (*codes, *ranks, *below, *tied)]
-    _kernels.own_ranks(groups.starts, *sides, size.sum(), inside)
-    cross = cross + both - inside[0]
-    squares = []
-    for code, rank, own_moves in zip(codes, ranks, inside[1:], strict=True):
-        moved = 2 * above(code, size * rank)
-        squares.append(size * rank @ rank - groups.sums(moved[of_cell]) + own_moves)
-    return quotient(cross, *squares)
+    ordered = groups.codes[in_x], x[of_cell][in_x], y[of_cell][in_x]
+    _kernels.both_moved(groups.starts, y[in_groups], rank_y[in_groups], *ordered, both)
+    # The group's own items go, too.
+    own = np.zeros(groups.number)
+    sides = [values[in_groups] for values in (x, y, rank_x, rank_y)]
+    _kernels.own_products(groups.starts, *sides, own)
+    n = size.sum() - groups.sizes
+    cubes = [remaining(code[of_cell], groups, cube) for code in codes]
+    return quotient(cross + both - own, *((n**3 - ties) / 3 for ties in cubes))
 
 
-def counts(items: Lists) -> tuple[Floats, ...]:
-    """What each cell of a single list is compared with, four arrays (cells,): its
-    items; concordant less discordant items of other cells; items tied in x, and in y,
-    itself too.
+def cube(number: Floats) -> Floats:
+    """The third power."""
+    return number**3
+
+
+def remaining(code: Ints, groups: Groups, of: Callable[[Floats], Floats]) -> Floats:
+    """Without each group, a function of how many items have a value, summed over the
+    values.
+
+    code: the rank of each item's value, (items,).
+    """
+    number = np.bincount(code).astype(float)
+    pairs, gone = np.unique(groups.codes * len(number) + code, return_counts=True)
+    group, value = np.divmod(pairs, len(number))
+    less = of(number[value]) - of(number[value] - gone)
+    return of(number).sum() - np.bincount(group, less, groups.number)
+
+
+def agreeing(size: Ints, x: Ints, y: Ints) -> Floats:
+    """Of each cell of a list, concordant less discordant items of other cells.
+
+    size: items of each cell. x, y: their ranks.
     """
     from . import _kernels
 
-    cell, _, x, y = items.prepared
-    size = np.diff(cell).astype(float)
-    until = np.cumsum(size)
     # Of the earlier cells: the lower in y less the higher.
     lower = np.empty(len(size))
-    _kernels.lower_before(size, x, y, lower)
+    _kernels.lower_before(size.astype(float), x, y, lower)
     in_x = np.bincount(x, size)
-    tied_x = in_x[x]
-    tied_y = np.bincount(y, size)[y]
     # Of those tied in x: the lower less the higher.
-    within = 2 * (until - np.cumsum(in_x)[x]) - size + tied_x
+    within = 2 * (np.cumsum(size) - np.cumsum(in_x)[x]) - size + in_x[x]
     # `above` has the higher less the lower in y, of all cells. Of those of smaller x
     # the sign is to turn, hence twice `lower`; those tied in x are to go.
-    agree = 2 * lower + within + above(y, size)
-    return size, agree, tied_x, tied_y
+    return np.asarray(2 * lower + within + above(y, size.astype(float)))
 
 
 def above(code: Ints, values: Floats) -> Floats:

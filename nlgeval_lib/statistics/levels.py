@@ -422,10 +422,7 @@ class Swapped:
         return judges[0], judges[1]
 
     def _of_means(self, coins: Draws) -> tuple[Floats, Floats]:
-        """Both coefficients over the systems' means after each exchange.
-
-        coins: 1 for a judge's own scores, -1 for the opponent's.
-        """
+        """Both coefficients over the systems' means after each exchange."""
         if coins.rows is not None:
             rows = coins.rows.reshape(*self.shape, -1).astype(float)
             lead = np.einsum("si,sib->sb", self.lead, rows)

@@ -88,7 +88,16 @@ def correct(
             f"p: got values from {np.nanmin(values):g} to {np.nanmax(values):g}; "
             "they must lie in [0, 1]"
         )
-    labels = _families(families, tests, isinstance(p, Mapping))
+    if families is None:
+        families = ["all"] * len(tests)
+    if isinstance(families, Mapping) and set(families) == set(tests):
+        families = [families[name] for name in tests]
+    if isinstance(families, Mapping) or len(families) != len(tests):
+        raise ValueError(
+            f"families: pass one label for each of the {len(tests)} p-values, "
+            "by the same names or in order"
+        )
+    labels = tuple(families)
     adjusted = np.full(len(values), np.nan)
     for label in dict.fromkeys(labels):
         in_family = np.array([member == label for member in labels])
@@ -104,28 +113,6 @@ def correct(
         method=method,
         alpha=alpha,
     )
-
-
-def _families(
-    families: Mapping[Any, Any] | Sequence[Any] | None,
-    tests: Mapping[Any, float],
-    by_name: bool,
-) -> tuple[Any, ...]:
-    """The family of each test, in the order of the tests.
-
-    by_name: the tests have names, not only numbers.
-    Raises: ValueError for families that do not match.
-    """
-    if families is None:
-        return ("all",) * len(tests)
-    if not isinstance(families, Mapping) and not by_name:
-        families = dict(enumerate(families))
-    if not isinstance(families, Mapping) or set(families) != set(tests):
-        raise ValueError(
-            f"families: pass one label for each of the {len(tests)} p-values, "
-            "by the same names or in order"
-        )
-    return tuple(families[name] for name in tests)
 
 
 def _adjusted(p: Floats, method: str) -> Floats:

@@ -59,10 +59,6 @@ class Pairs:
         self.alike = (np.sign(gap_x) == np.sign(gap_y)) & ~self.tied
         self.size = np.bincount(self.group, minlength=groups).astype(float)
 
-    def filled_groups(self) -> int:
-        """How many groups have a pair."""
-        return int((self.size > 0).sum())
-
     def accuracy(self, epsilon: float) -> float:
         """The share of pairs ordered or tied alike with this threshold, mean over the
         groups that have a pair; NaN without a pair.
@@ -107,7 +103,6 @@ class TieAccuracy(Result):
     value: in [0, 1], mean over groups; NaN with a reason where there is no pair.
     epsilon: in units of the scores; the mean of the folds' `epsilons` where held out.
     calibration: where the threshold is from: "given", "in-sample" or "held-out".
-    n_pairs, n_groups: pairs, and groups that have a pair.
     n_missing, total: items that lacked a score or a rating, of how many.
     folds, seed: number of held-out parts, 0 for none, and the seed of the split.
     """
@@ -116,8 +111,6 @@ class TieAccuracy(Result):
     epsilon: float
     level: str
     calibration: str
-    n_pairs: int
-    n_groups: int
     n_missing: int
     total: int
     nan: str
@@ -204,11 +197,12 @@ def held_out_acc_eq(
     fold_of_input = rng.permutation(inputs) % folds
     judged = []
     for fold in range(folds):
-        judged.append(_of_fold(a, b, level, fold_of_input == fold))
-    with_pairs = [values for values in judged if values is not None]
-    if not with_pairs:
+        of_fold = _of_fold(a, b, level, fold_of_input == fold)
+        if of_fold is not None:
+            judged.append(of_fold)
+    if not judged:
         return replace(blank, reason=NO_PAIR)
-    epsilons, values, weights = zip(*with_pairs, strict=True)
+    epsilons, values, weights = zip(*judged, strict=True)
     return replace(
         blank,
         value=float(np.average(values, weights=weights)),
@@ -224,15 +218,13 @@ def _of_fold(
 ) -> tuple[float, float, int] | None:
     """The threshold that is best outside a fold, the accuracy that it has inside, and
     the weight of the fold in the mean; None where either part has no pair.
-
-    a, b: scores and ratings, as `Pairs`. inside: which inputs are in the fold.
     """
     train = Pairs(a[..., ~inside], b[..., ~inside], level)
     test = Pairs(a[..., inside], b[..., inside], level)
     if not len(train.gap) or not len(test.gap):
         return None
     epsilon = train.best()
-    weight = len(test.gap) if level == "dataset" else test.filled_groups()
+    weight = len(test.gap) if level == "dataset" else int((test.size > 0).sum())
     return epsilon, test.accuracy(epsilon), weight
 
 
@@ -252,8 +244,6 @@ def _prepare(
         epsilon=NAN,
         level=level,
         calibration=calibration,
-        n_pairs=len(pairs.gap),
-        n_groups=pairs.filled_groups(),
         n_missing=n_missing,
         total=a.size,
         nan=nan,

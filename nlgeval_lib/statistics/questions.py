@@ -18,10 +18,6 @@ from .groups import Names
 from .levels import Statistic
 from .result import NAN, Interval, Measured, together
 
-# the populations that an answer can be about, in words
-THESE = "these systems, other inputs"
-OTHERS = "other systems and inputs that spread as these do"
-ITEMS = "other items like these"
 # said of every interval for these systems from ranks of systems
 NEARLY_EQUAL = (
     "where systems are nearly equal their ranks say little, and this is too narrow "
@@ -33,26 +29,21 @@ NEARLY_EQUAL = (
 class Answer:
     """What an estimate says about one population.
 
-    holds_for: the population, in words.
     low, high: the interval; NaN with a reason where there is none.
     p: of a difference of 0; NaN of one coefficient.
     detectable: the smallest difference that the test finds with power .8; NaN without a
         jackknife.
-    method: name and settings of the interval and test, as signatures have them.
-    careful_low, careful_high, careful_p: over systems and inputs, for systems unlike
-        these, too ("careful-both"); else NaN.
+    careful_low, careful_high: over systems and inputs, for systems unlike these, too
+        ("careful-both"); else NaN.
     """
 
-    holds_for: str
     low: float = NAN
     high: float = NAN
     p: float = NAN
     detectable: float = NAN
-    method: str = ""
     reason: str = ""
     careful_low: float = NAN
     careful_high: float = NAN
-    careful_p: float = NAN
 
 
 @dataclass(frozen=True)
@@ -74,14 +65,16 @@ class Basis:
 
         p: of a test that was made by other means; None to test by this jackknife.
         """
-        ci, holds_for = self._asked_of(units)
+        ci = "auto"
+        if self.statistic.present.ndim == 1:
+            ci = "jack-rows"
+        elif units == "inputs":
+            still = intervals.stands_still(self.level, self.coef)
+            ci = "wide-inputs" if still else "jack-inputs"
         arguments = self.statistic, self.value, ci, self.level, self.coef
         ends = intervals.compute_interval(
             *arguments, confidence=confidence, difference=self.difference
         )
-        # With one or two systems "auto" is about inputs, whatever was asked.
-        if ends.name.endswith("-inputs"):
-            holds_for = THESE
         detectable = NAN
         reason = ends.reason
         if ci == "wide-inputs":
@@ -92,30 +85,15 @@ class Basis:
             detectable = smallest(spread)
             if p is None:
                 p, reason = jackknife.p_value(self.value, spread)
-        if p is None:
-            p = NAN
-        method = f"{ends.name}{ends.settings}"
-        answer = Answer(holds_for, ends.low, ends.high, p, detectable, method, reason)
+        p = NAN if p is None else p
+        answer = Answer(ends.low, ends.high, p, detectable, reason)
         if ends.name != "jack-both":
             return answer
         # What holds for systems unlike these, too: fewer degrees of freedom.
         _, spread, limits = ends.replicates
         careful = replace(spread, careful=True)
         wider = jackknife.interval(self.value, careful, confidence, limits)
-        if self.difference:
-            careful_p, _ = jackknife.p_value(self.value, careful)
-            answer = replace(answer, careful_p=careful_p)
         return replace(answer, careful_low=wider.low, careful_high=wider.high)
-
-    def _asked_of(self, units: str) -> tuple[str, str]:
-        """The interval that answers for these units, and whom it holds for."""
-        if self.statistic.present.ndim == 1:
-            return "jack-rows", ITEMS
-        if units == "both":
-            return "auto", OTHERS
-        if intervals.stands_still(self.level, self.coef):
-            return "wide-inputs", THESE
-        return "jack-inputs", THESE
 
     def influence(self, ends: Interval, p: float = NAN) -> influence.Influence | None:
         """The units that move the estimate most; None where there are too few.

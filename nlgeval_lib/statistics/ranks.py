@@ -155,12 +155,8 @@ def _mixing(correlations: Floats) -> Floats:
 
 
 def _share_as_far(mixing: Floats, reached: Floats, n_draws: int, seed: int) -> Floats:
-    """The share of draws, the data among them, whose largest is as far out, one a
-    contrast.
-
-    mixing: `[normal, contrast]`, from independent normals to contrasts, highest p
-        first: the largest is among a contrast and those before it.
-    reached: how far out each contrast is, (contrast,).
+    """The share of draws, the data among them, whose largest, among a contrast and those
+    before it, is as far out as the contrast: (contrast,).
     """
     rng = np.random.default_rng(seed)
     as_far = np.zeros(len(reached))

@@ -264,9 +264,7 @@ class _MeanLead(OfItems):
 
 
 def _closeness(values: Floats, peers: Floats, score: str) -> Floats:
-    """How close each value is to the others' (`[rater, item]`): (items,), higher is
-    closer: less the root mean square distance, or the share of equal labels.
-    """
+    """How close each value is to the other raters': (items,), higher is closer."""
     if score == "rmse":
         return -np.sqrt(np.nanmean((peers - values) ** 2, axis=0))
     equal = (peers == values).sum(axis=0)

@@ -267,10 +267,7 @@ def order_effect(given: Any, swapped: Any, groups: Any = None) -> OrderEffect:
 
 
 def _verdicts(values: Any, name: str, n: int | None = None) -> Floats:
-    """The verdicts as numbers, (n,).
-
-    Raises: ValueError for what is no verdict, or another length than n.
-    """
+    """The verdicts as numbers, (n,). Raises: ValueError for others."""
     verdicts = np.asarray(values, dtype=float)
     if verdicts.ndim != 1:
         raise ValueError(f"{name}: got {verdicts.ndim} dimensions; pass a flat list")

@@ -208,8 +208,6 @@ def test_both_questions_are_answered(coef):
         expected = statistics.compare(first, second, y, coef, units=units)
         assert answer.p == pytest.approx(expected.p)
         assert answer.detectable == pytest.approx(expected.detectable())
-    careful = statistics.compare(first, second, y, coef, units="careful-both")
-    assert compared.other_systems.careful_p == pytest.approx(careful.p)
 
 
 def test_the_test_follows_the_interval():
@@ -260,4 +258,3 @@ def test_ranks_of_systems_hardly_move_with_one_input():
     these = result.these_systems
     wide = statistics.correlate(x, y, "kendall-b", "system", ci="wide-inputs")
     assert (these.low, these.high) == (wide.low, wide.high)
-    assert these.holds_for.startswith("these systems")
