@@ -569,27 +569,6 @@ def count_in(tree, code, weight):
 
 
 @kept
-def lower_before(size, x, y, out):
-    """Of each cell, in order of x: items of smaller x that are lower in y, less those
-    that are higher. size: items of each cell. All (cells,).
-    """
-    tree = np.zeros(y.max() + 2)
-    n = 0.0
-    first = 0
-    while first < len(x):
-        stop = run_end(x, first)
-        earlier = n
-        for c in range(first, stop):
-            lower = below(tree, y[c])
-            # Lower or equal, less all: minus the higher.
-            out[c] = lower + below(tree, y[c] + 1) - earlier
-            n += size[c]
-        for c in range(first, stop):
-            count_in(tree, y[c], size[c])
-        first = stop
-
-
-@kept
 def of_counts(coef, n, agree, differ_x, differ_y, differ_both, classes, out):
     """`from_pairs` of each entry; NaN below two items. All but coef: (entries,)."""
     for i in range(len(n)):

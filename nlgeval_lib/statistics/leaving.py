@@ -86,106 +86,94 @@ def pairs(items: Lists, groups: Groups) -> Floats:
     """A coefficient of counts of pairs without each group."""
     from . import _kernels
 
-    cell, _, x, y = items.prepared
-    size = np.diff(cell)
-    of_cell = np.repeat(np.arange(len(size)), size)
-    in_groups = of_cell[groups.order]
+    x, y, cell = _codes(items)
     # Pairs within a group go twice with its items, and are put back.
     within = np.zeros(groups.number)
+    in_groups = groups.order
     _kernels.agree_within(groups.starts, x[in_groups], y[in_groups], within)
-    agree = agreeing(size, x, y)[of_cell]
+    # Of each item, concordant less discordant others.
+    agree = _signs(x, y, Groups(np.arange(len(x)), len(x)))
     agree = agree.sum() / 2 - groups.sums(agree) + within
-    n = (size.sum() - groups.sizes).astype(float)
-    every = n * (n - 1) / 2
-    sides = x[of_cell], y[of_cell]
-    tied = [remaining(code, groups, pairs_of) for code in (*sides, of_cell)]
+    n = (len(x) - groups.sizes).astype(float)
+    every = _pairs_of(n)
+    tied = [_remaining(code, groups, _pairs_of) for code in (x, y, cell)]
     same_x, same_y, same_both = tied
     differ = every - same_x, every - same_y, every - same_x - same_y + same_both
-    classes = [remaining(code, groups, np.sign) for code in sides]
+    classes = [_remaining(code, groups, np.sign) for code in (x, y)]
     out = np.empty(groups.number)
     number = COEFFICIENTS.index(items.coef)
     _kernels.of_counts(number, n, agree, *differ, np.minimum(*classes), out)
     return out
 
 
-def pairs_of(number: Floats) -> Floats:
-    """How many pairs so many items make."""
-    return number * (number - 1) / 2
-
-
 def spearman(items: Lists, groups: Groups) -> Floats:
     """Spearman's coefficient without each group: the ranks of all others move."""
     from . import _kernels
 
-    cell, _, *codes = items.prepared
+    x, y, _ = _codes(items)
     # the side with fewer values second: its tree is the smaller one
-    if codes[0].max() < codes[1].max():
-        codes.reverse()
-    size = np.diff(cell).astype(float)
-    of_cell = np.repeat(np.arange(len(size)), size.astype(int))
-    x, y = codes
-    # twice the mid-rank less its mean: the items below less those above
-    rank_x, rank_y = (-above(code, size) for code in codes)
-    moved = above(x, size * rank_y) + above(y, size * rank_x)
-    cross = size * rank_x @ rank_y - groups.sums(moved[of_cell])
-    in_x = np.argsort(x[of_cell], kind="stable")
-    in_groups = of_cell[groups.order]
-    both = np.zeros(groups.number)
-    ordered = groups.codes[in_x], x[of_cell][in_x], y[of_cell][in_x]
-    _kernels.both_moved(groups.starts, y[in_groups], rank_y[in_groups], *ordered, both)
+    if x.max() < y.max():
+        x, y = y, x
+    rank_x = _ranks(x)
+    rank_y = _ranks(y)
+    moved = _above(x, rank_y) + _above(y, rank_x)
+    cross = rank_x @ rank_y - groups.sums(moved) + _signs(x, y, groups)
     # The group's own items go, too.
     own = np.zeros(groups.number)
-    sides = [values[in_groups] for values in (x, y, rank_x, rank_y)]
+    sides = [values[groups.order] for values in (x, y, rank_x, rank_y)]
     _kernels.own_products(groups.starts, *sides, own)
-    n = size.sum() - groups.sizes
-    cubes = [remaining(code[of_cell], groups, cube) for code in codes]
-    return quotient(cross + both - own, *((n**3 - ties) / 3 for ties in cubes))
+    n = len(x) - groups.sizes
+    ties = [_remaining(code, groups, lambda number: number**3) for code in (x, y)]
+    return quotient(cross - own, *((n**3.0 - cubes) / 3 for cubes in ties))
 
 
-def cube(number: Floats) -> Floats:
-    """The third power."""
-    return number**3
+def _codes(items: Lists) -> tuple[Ints, Ints, Ints]:
+    """The rank of each item in x and in y, and its cell: three arrays (items,)."""
+    cell, _, x, y = items.prepared
+    of_cell = np.repeat(np.arange(len(x)), np.diff(cell))
+    return x[of_cell], y[of_cell], of_cell
 
 
-def remaining(code: Ints, groups: Groups, of: Callable[[Floats], Floats]) -> Floats:
+def _above(code: Ints, values: Floats) -> Floats:
+    """For each item: the values of those above it less the values of those below it."""
+    sums = np.bincount(code, values)
+    below = np.cumsum(sums) - sums
+    return np.asarray((values.sum() - 2 * below - sums)[code])
+
+
+def _ranks(code: Ints) -> Floats:
+    """Twice the mid-rank of each item less its mean: items below less those above."""
+    return -_above(code, np.ones(len(code)))
+
+
+def _signs(x: Ints, y: Ints, groups: Groups) -> Floats:
+    """Of each group, over all items: the signs of the item's gaps in x to the group's
+    items, summed, times the same in y.
+    """
+    from . import _kernels
+
+    out = np.zeros(groups.number)
+    in_x = np.argsort(x, kind="stable")
+    of_groups = y[groups.order], _ranks(y)[groups.order]
+    in_order = groups.codes[in_x], x[in_x], y[in_x]
+    _kernels.both_moved(groups.starts, *of_groups, *in_order, out)
+    return out
+
+
+def _pairs_of(number: Floats) -> Floats:
+    """How many pairs so many items make."""
+    return number * (number - 1) / 2
+
+
+def _remaining(code: Ints, groups: Groups, of: Callable[[Floats], Floats]) -> Floats:
     """Without each group, a function of how many items have a value, summed over the
     values.
-
-    code: the rank of each item's value, (items,).
     """
     number = np.bincount(code).astype(float)
     pairs, gone = np.unique(groups.codes * len(number) + code, return_counts=True)
     group, value = np.divmod(pairs, len(number))
     less = of(number[value]) - of(number[value] - gone)
     return of(number).sum() - np.bincount(group, less, groups.number)
-
-
-def agreeing(size: Ints, x: Ints, y: Ints) -> Floats:
-    """Of each cell of a list, concordant less discordant items of other cells.
-
-    size: items of each cell. x, y: their ranks.
-    """
-    from . import _kernels
-
-    # Of the earlier cells: the lower in y less the higher.
-    lower = np.empty(len(size))
-    _kernels.lower_before(size.astype(float), x, y, lower)
-    in_x = np.bincount(x, size)
-    # Of those tied in x: the lower less the higher.
-    within = 2 * (np.cumsum(size) - np.cumsum(in_x)[x]) - size + in_x[x]
-    # `above` has the higher less the lower in y, of all cells. Of those of smaller x
-    # the sign is to turn, hence twice `lower`; those tied in x are to go.
-    return np.asarray(2 * lower + within + above(y, size.astype(float)))
-
-
-def above(code: Ints, values: Floats) -> Floats:
-    """For each cell: the values of those above it less the values of those below it.
-
-    code, values: the rank on one side, and a value, of each cell, (cells,).
-    """
-    sums = np.bincount(code, values)
-    below = np.cumsum(sums) - sums
-    return (values.sum() - 2 * below - sums)[code]
 
 
 def quotient(cross: Floats, square_x: Floats, square_y: Floats) -> Floats:
