@@ -43,30 +43,30 @@ MOST_PATTERNS = 10_000
 class Comparison(questions.Questioned):
     """Two judges against the same ratings on their common items.
 
+    first, second, difference: the coefficient of each judge, and first minus second.
+    p: NaN with a reason where not defined.
     coef, level, nan: as in `correlate`.
     test: its name and settings, such as jack-both|df:7.5.
     n, n_missing, total: items that took part, items that any side lacked, and all.
-    first, second, difference: the coefficient of each judge, and first minus second.
-    p: NaN with a reason where not defined.
     scaling: "z" where the judges were standardised to be exchanged, else "".
     seed: of random exchanges; None for a test without them.
     spread: of a jackknife test, else None.
     null: the difference after each exchange; empty for a jackknife test.
     """
 
+    first: float
+    second: float
+    difference: float
+    p: float
     coef: str
     level: str
     test: str
+    alternative: str
+    scaling: str
     n: int
     n_missing: int
     total: int
     nan: str
-    first: float = NAN
-    second: float = NAN
-    difference: float = NAN
-    p: float = NAN
-    alternative: str = "two-sided"
-    scaling: str = ""
     seed: int | None = None
     interval: Interval = NO_INTERVAL
     reason: str = ""
@@ -164,17 +164,19 @@ def compare(
     difference = values[0] - values[1]
     names = groups.names(ratings.shape, y, *labels)
     result = Comparison(
+        first=values[0],
+        second=values[1],
+        difference=difference,
+        p=NAN,
         coef=coef,
         level=level,
         test=test,
+        alternative=alternative,
+        scaling="",
         n=int(pair.present.sum()),
         n_missing=int(np.isnan(sides).any(axis=0).sum()),
         total=ratings.size,
         nan=nan,
-        first=values[0],
-        second=values[1],
-        difference=difference,
-        alternative=alternative,
         reason=_undefined(values),
         basis=questions.Basis(pair, difference, level, coef, names, True),
     )
@@ -216,7 +218,9 @@ def untested(
     n_missing = int(np.isnan(sides).any(axis=0).sum())
     coef = levels.named(coef, level)
     counts = total - n_missing, n_missing, total
-    return Comparison(coef, level, "none", *counts, nan, reason=f"no test: {reason}")
+    test = coef, level, "none", "two-sided", ""
+    reason = f"no test: {reason}"
+    return Comparison(NAN, NAN, NAN, NAN, *test, *counts, nan, reason=reason)
 
 
 def following(ci: str | bool | None) -> str:

@@ -407,13 +407,13 @@ class Resampled(Result):
     """
 
     value: float
+    low: float
+    high: float
+    p: float
+    sd: float
     n_splits: int
     n_train: float
     n_test: float
-    low: float = NAN
-    high: float = NAN
-    p: float = NAN
-    sd: float = NAN
     reason: str = ""
 
     def signature(self) -> str:
@@ -445,7 +445,7 @@ def resampled_t(values: Any, n_train: float, n_test: float) -> Resampled:
     n_train = arrays.number(n_train, "n_train", 1)
     n_test = arrays.number(n_test, "n_test", 1)
     mean = float(qualities.mean())
-    result = Resampled(mean, number, n_train, n_test)
+    result = Resampled(mean, NAN, NAN, NAN, NAN, number, n_train, n_test)
     if number < 2:
         return replace(result, reason="one split has no spread")
     # Values that differ by rounding only have no spread.
