@@ -109,13 +109,13 @@ class Comparison(questions.Questioned):
             if number is not None:
                 arrays.whole(number, name, low=3)
         spread = self.spread
-        if spread is None or spread.undefined or not spread.variance > 0:
+        if spread is None or np.isnan(spread.detectable()):
             return NAN
         if systems is not None or inputs is not None:
             systems = systems or spread.counts.get("systems", 0)
             inputs = inputs or spread.counts.get("inputs", 0)
             spread = spread.scaled(systems, inputs)
-        return questions.smallest(spread, power, alpha)
+        return spread.detectable(power, alpha)
 
 
 def compare(

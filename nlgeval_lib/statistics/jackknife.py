@@ -97,6 +97,16 @@ class Spread:
         method = "careful" if self.careful else "jack"
         return f"{method}-{self.units}"
 
+    def detectable(self, power: float = 0.8, alpha: float = 0.05) -> float:
+        """The smallest difference that the two-sided test at level alpha finds with this
+        power; NaN where the variance is undefined or 0.
+        """
+        if self.undefined or not self.variance > 0:
+            return NAN
+        reach = special.stdtrit(self.df, 1 - alpha / 2)
+        reach += special.stdtrit(self.df, power)
+        return float(reach * self.variance**0.5)
+
     def scaled(self, systems: int, inputs: int) -> Spread:
         """What it would be with as many systems and inputs of the same populations.
 

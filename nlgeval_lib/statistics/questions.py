@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 
 from . import influence, intervals, jackknife
-from .classical import special
 from .groups import Names
 from .levels import Statistic
 from .result import NAN, Interval, Measured, together
@@ -82,7 +81,7 @@ class Basis:
         # A jackknife keeps the statistic and its spread as the interval's replicates.
         if self.difference and isinstance(ends.replicates, tuple):
             spread = ends.replicates[1]
-            detectable = smallest(spread)
+            detectable = spread.detectable()
             if p is None:
                 p, reason = jackknife.p_value(self.value, spread)
         p = NAN if p is None else p
@@ -151,16 +150,3 @@ class Questioned(Measured):
         if getattr(self, "test", "").startswith(("exact", "perm")):
             p = getattr(self, "p", None)
         return self.basis.answer("both", self.interval.confidence, p)
-
-
-def smallest(
-    spread: jackknife.Spread | None, power: float = 0.8, alpha: float = 0.05
-) -> float:
-    """The smallest difference that the two-sided jackknife test at level alpha finds
-    with this power; NaN without a spread, or where it is undefined or 0.
-    """
-    if spread is None or spread.undefined or not spread.variance > 0:
-        return NAN
-    reach = special.stdtrit(spread.df, 1 - alpha / 2)
-    reach += special.stdtrit(spread.df, power)
-    return float(reach * spread.variance**0.5)
