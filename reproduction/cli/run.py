@@ -96,6 +96,7 @@ def sweep(
     mode: Mode = "full",
     jobs: Jobs = None,
     table: Annotated[str, option(help="Which table to print.")] = "",
+    dry_run: DryRun = False,
 ) -> None:
     """Run one output's notebook for every combination of parameter values; join what it
     saved into one CSV a table.
@@ -119,6 +120,10 @@ def sweep(
     outputs = catalogue.load()
     entry = outputs[output]
     points = trials.points(outputs, entry, values, mode)
+    if dry_run:
+        for point in points:
+            typer.echo(f"run    {point.label}")
+        return
     tables, failed = trials.sweep(entry, points, _jobs(jobs))
     absent = bool(table) and table not in tables
     if absent:
