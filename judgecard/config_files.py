@@ -26,8 +26,6 @@ _OF_THE_RUN = (
     "dry_run",
     "quiet",
     "rate",
-    "new_tokens",
-    "tokenizer",
 )
 _LEFT_OUT = clean("any", "secret")
 _HEAD = """\

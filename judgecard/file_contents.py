@@ -228,11 +228,10 @@ def _of_numbers(name: str, numbers: np.ndarray, gaps: str, slips: int) -> Conten
 
 def of_columns(rows: Parts) -> tuple[pd.DataFrame, list[Content]]:
     """A file's rows as they are written, no cell checked, and what each column holds."""
-    frame = pd.concat(list(rows.frames([*rows.columns]))).head(len(rows))
     contents = []
     for name in rows.columns:
-        contents.append(content(name, frame[name].tolist()))
-    return frame, contents
+        contents.append(content(name, rows.given[name].tolist()))
+    return rows.given, contents
 
 
 def words_for(rows: Parts, needs: Collection[str]) -> tuple[list[str], list[str]]:

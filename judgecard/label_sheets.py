@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -101,12 +101,11 @@ def _allotted(strata: np.ndarray, n: int) -> dict[str, int]:
 
 def _items(rows: Parts) -> list[str]:
     """A name a row, of its place and its output."""
-    items: list[str] = []
-    for part in rows.only(lambda name: name == "output"):
-        for text in part.frame["output"]:
-            place = len(items)
-            digest = hashlib.sha256(f"{place}\n{text}".encode()).hexdigest()
-            items.append(digest[:_DIGITS])
+    texts = rows.only(lambda name: name == "output").whole().frame["output"]
+    items = []
+    for place, text in enumerate(texts):
+        digest = hashlib.sha256(f"{place}\n{text}".encode()).hexdigest()
+        items.append(digest[:_DIGITS])
     return items
 
 
@@ -201,21 +200,8 @@ def _with_columns(
 ) -> Parts:
     """The rows with columns of answers, and of the chances of the draw."""
     added = {**answers, PROBABILITY: chances}
-    read_before = rows.frames
-
-    def frames(names: list[str]) -> Iterator[pd.DataFrame]:
-        names_of_file = [name for name in names if name not in added]
-        start = 0
-        # a column of the file is read even where none is wanted: it has the length
-        for frame in read_before(names_of_file or [rows.columns[0]]):
-            more = {}
-            for name in added:
-                if name in names:
-                    more[name] = added[name][start : start + len(frame)]
-            start += len(frame)
-            more_frame = pd.DataFrame(more, frame.index, dtype=object)
-            yield pd.concat([frame[names_of_file], more_frame], axis=1)[names]
-
+    columns = pd.DataFrame(added, rows.given.index, dtype=object)
+    given = pd.concat([rows.given, columns], axis=1)
     sources: dict[str, Sequence[str]] = {**rows.plan.sources, RATING: [*answers]}
     if len(answers) > 1:
         for number, name in enumerate(answers, start=1):
@@ -223,8 +209,7 @@ def _with_columns(
     sources[PROBABILITY] = [PROBABILITY]
     why = {**dict.fromkeys(sources, "said"), **rows.plan.why}
     plan = replace(rows.plan, sources=sources, why=why)
-    names = [*rows.columns, *added]
-    return replace(rows, columns=names, frames=frames, plan=plan)
+    return replace(rows, given=given, plan=plan)
 
 
 def unequal(frame: pd.DataFrame) -> str:

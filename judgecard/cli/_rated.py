@@ -37,11 +37,11 @@ class Rated(Proposing):
         option(help="A filled sheet of `nlgeval label`, one a rater (repeatable)."),
     ] = None
 
-    def chosen(self, path: str, *arguments: Any, **more: Any) -> Parts:
+    def chosen(self, path: str, **more: Any) -> Parts:
         """The rows of a file as `Reading.chosen` reads them, with the answers of the
         sheets.
         """
-        rows = super().chosen(path, *arguments, **more)
+        rows = super().chosen(path, **more)
         if not self.sheet:
             return rows
         from judgecard import label_sheets

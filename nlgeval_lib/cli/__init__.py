@@ -128,10 +128,7 @@ def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def _prepare_streams() -> None:
-    """Give every output somewhere to go, whatever is closed.
-
-    Characters that a terminal does not know are spelt out.
-    """
+    """Give every output somewhere to go, whatever is closed."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed by whoever started this

@@ -9,7 +9,7 @@ import functools
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
@@ -99,51 +99,33 @@ class Reading:
     def __init__(self) -> None:
         self.plans: dict[str, Any] = {}  # file -> what was taken for what in it
 
-    def read(
-        self,
-        path: str,
-        data: str = "",
-        format: str = "",
-        limit: int | None = None,
-        named: Sequence[str] = (),
-        mapping: Sequence[str] = (),
-    ) -> Parts:
-        """The rows of a file or a data set, and the line that says how they are read.
-
-        named: columns that another option names. mapping: further columns that do.
-        Raises: InputError; DataUnavailable.
+    def read(self, path: str, **more: Any) -> Parts:
+        """The rows of a file or a data set, as `chosen`, and the line that says how
+        they are read. Raises: InputError; DataUnavailable.
         """
-        rows = self.chosen(path, data, format, limit, named, mapping)
+        rows = self.chosen(path, **more)
         note(rows.told())
         self.plans[Path(rows.name).name] = rows.plan.recorded()
         return rows
 
-    def chosen(
-        self,
-        path: str,
-        data: str = "",
-        format: str = "",
-        limit: int | None = None,
-        named: Sequence[str] = (),
-        mapping: Sequence[str] = (),
-    ) -> Parts:
-        """As `read`; nothing is said."""
+    def chosen(self, path: str, *, mapping: Sequence[str] = (), **more: Any) -> Parts:
+        """The rows of a file or a data set; nothing is said.
+
+        mapping: further texts as those of --map.
+        more: `data`, `format`, `limit` and `named` of `chosen_rows`.
+        """
         from nlgeval_lib.scoring import chosen_rows
         from nlgeval_lib.scoring.table_files import Dialect
 
         return chosen_rows(
             path,
-            data,
-            format,
-            self.delimiter,
-            [*(self.map or ()), *mapping],
-            self.fill or (),
-            limit,
-            by_comma(self.missing_values),
-            self.without or (),
-            self.values or (),
-            named,
-            Dialect(not self.no_quotes, self.decimal, self.log),
+            mapping=[*(self.map or ()), *mapping],
+            fill=self.fill or (),
+            missing_values=by_comma(self.missing_values),
+            without=self.without or (),
+            values=self.values or (),
+            dialect=Dialect(self.delimiter, not self.no_quotes, self.decimal, self.log),
+            **more,
         )
 
 
@@ -152,7 +134,6 @@ class Asking:
 
     # no options of all that ask
     dry_run = False
-    tokenizer = ""
     ask_again = None
     on = ""
     replicas = 1
@@ -182,14 +163,18 @@ class Asking:
                 "--replicas is for --on ray; vLLM alone takes "
                 "--engine-set tensor_parallel_size=N"
             )
-        names = ("engine", "model", "revision", "base_url", "store", "tokenizer", "on")
         return EngineChoice(
+            engine=self.engine,
+            model=self.model,
+            revision=self.revision,
+            base_url=self.base_url,
             settings=self.engine_set or (),
+            store=self.store,
             planning=self.dry_run,
             ask_again=self.ask_again or "",
+            on=self.on,
             replicas=self.replicas,
             shard=shard_of(self.shard),
-            **{name: getattr(self, name) for name in names},
         )
 
 
@@ -203,25 +188,16 @@ class Planning(Asking):
     price: str = option(
         "", metavar="IN,OUT", help="Dry run: price of a million prompt and new tokens."
     )
-    new_tokens: float | None = option(
-        None, min=1, help="Dry run: expected length of a completion."
-    )
-    tokenizer: str = option("", help="Dry run: a tokenizer to count with.")
 
     def plan(
         self, subject: str, stages: Sequence[Stage], engine: Any, store: Any
     ) -> None:
-        """Print what stages would ask.
-
-        subject: what the line of the engine begins with.
-
-        Raises: InputError.
-        """
+        """Print what stages would ask. subject: begins the line of the engine."""
         from nlgeval_lib.scoring import planning
 
         typer.echo(f"{subject}{engine.signature()}")
         planned = planning.plan(stages, engine, store)
-        echo(planning.in_words(planned, self.rate, prices(self.price), self.new_tokens))
+        echo(planning.in_words(planned, self.rate, prices(self.price)))
 
 
 class Scoring(Reading, Planning):
@@ -280,8 +256,12 @@ class Scoring(Reading, Planning):
 
         Raises: InputError; DataUnavailable.
         """
-        data = "" if instead else self.data
-        return self.read(instead or self.input, data, self.format, self.limit)
+        return self.read(
+            instead or self.input,
+            data="" if instead else self.data,
+            format=self.format,
+            limit=self.limit,
+        )
 
     def job(self, data: Parts | None = None) -> Job:
         """What these options ask for, on these rows or on their own.
@@ -321,11 +301,12 @@ class Scoring(Reading, Planning):
 def command(
     name: str, group: typer.Typer = app, more: str = ""
 ) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
-    """Add a subcommand: its options are the fields of a class, its help a docstring.
+    """Add a subcommand: its options are the fields of the class of the function's
+    argument `options`, those that say who is asked last; its help is the docstring and
+    `more`.
 
-    The class is that of the function's argument `options`. A field has its option or
-    argument of typer's in its annotation, and a default unless it must be given. Those
-    that say who is asked come last. The help is the function's docstring and `more`.
+    A field has its option or argument of typer's in its annotation, and a default
+    unless it must be given.
     """
 
     def add(function: Callable[[Any], None]) -> Callable[[Any], None]:
@@ -346,12 +327,8 @@ def command(
         def run_command(**values: Any) -> None:
             options = settings()
             vars(options).update(values)
-            # what is made of somebody's texts is for its owner only
-            umask = os.umask(0o077)
-            try:
+            with for_owner_only():
                 function(options)
-            finally:
-                os.umask(umask)
 
         signature = inspect.Signature(parameters)
         run_command.__signature__ = signature  # type: ignore[attr-defined]
@@ -363,6 +340,16 @@ def command(
         return function
 
     return add
+
+
+@contextlib.contextmanager
+def for_owner_only() -> Iterator[None]:
+    """Files that are made here are for their owner: they hold somebody's texts."""
+    umask = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(umask)
 
 
 def summary(documented: Any) -> str:

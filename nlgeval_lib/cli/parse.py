@@ -1,18 +1,25 @@
-"""`nlgeval parse`: what a parser reads in texts that are here already."""
+"""`nlgeval parse`: what a parser reads in texts that are here already, by which rule,
+and what it leaves.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nlgeval_lib.cli._options import (
+    EXIT,
     SOME_MISSING,
     Delimiter,
     Settings,
-    command,
+    app,
     echo,
+    for_owner_only,
     note,
     option,
     summary,
@@ -21,117 +28,179 @@ from nlgeval_lib.cli._options import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from nlgeval_lib.scoring.rows import Rows
 
-class Parse:
-    """The options of `parse`."""
+# The columns that a file's texts are looked for in, the first that is there.
+COLUMNS = ("text", "completion", "output", "response", "answer")
+PARSERS = (
+    *("rating", "feedback", "error_analysis", "instructscore", "tigerscore_authors"),
+    *("aspects", "aspect_scores", "criteria", "preference", "yes_no"),
+    *("multiple_choice", "naive.first_number", "naive.last_number"),
+)
+# what every parser's result has
+_SHARED = ("value", "status", "reason", "rule")
+HELP = f"""Read scores, feedback or error analyses out of texts; nothing is asked of a
+model.
 
-    file: str = typer.Argument(
-        "-", help="The file: JSONL, JSON, CSV, TSV, parquet, .txt."
-    )
-    parser: str = option("", "--parser", "-p", help="The parser; --list has all.")
-    low: str = option("", help="The scale's lowest score.")
-    high: str = option("", help="The scale's highest score.")
-    label: str = option("", help="The name of the score to read.")
-    set: Settings = None
-    column: str = option("", help="The column of the texts.  [text, completion, ...]")
-    format: str = option(
-        "", help="The format: jsonl, json, csv, tsv, parquet, text, lines."
-    )
-    delimiter: Delimiter = ""
-    store: str = option("", help="Read a store in place of a file.")
-    model: str = option("", help="With --store: only the texts of this model.")
-    output: str = option(
-        "", "--output", "-o", help="Write every reading: CSV, TSV, JSONL, parquet."
-    )
-    examples: int = typer.Option(0, min=0, help="How many texts to show for each rule.")
-    trace: bool = typer.Option(
-        False,
-        "--trace",
-        help="How ratings are read: each number, its cue, what takes it back.",
-    )
-    list_all: bool = typer.Option(
-        False, "--list", help="List the parsers and their options."
-    )
+Prints how many texts have a value, by which rule, and why the others have none;
+--output writes every reading.
+
+\b
+Examples:
+  echo "Fluent. Score: 4/5" | nlgeval parse --parser rating --low 1 --high 5
+  nlgeval parse -p rating --low 1 --high 3 --label Coherence --column text \\
+      raw.jsonl --output read.csv
+
+\b
+{EXIT}
+"""
 
 
-@command("parse")
-def parse(options: Parse) -> None:
-    """Read scores, feedback or error analyses out of texts; nothing is asked of a
-    model.
+@app.command(help=HELP)
+def parse(
+    file: Annotated[
+        str, typer.Argument(help="The file: JSONL, JSON, CSV, TSV, parquet, .txt.")
+    ] = "-",
+    parser: Annotated[
+        str, option("--parser", "-p", help="The parser; --list has all.")
+    ] = "",
+    low: Annotated[str, option(help="The scale's lowest score.")] = "",
+    high: Annotated[str, option(help="The scale's highest score.")] = "",
+    label: Annotated[str, option(help="The name of the score to read.")] = "",
+    set: Settings = None,
+    column: Annotated[
+        str, option(help="The column of the texts.  [text, completion, ...]")
+    ] = "",
+    format: Annotated[
+        str, option(help="The format: jsonl, json, csv, tsv, parquet, text, lines.")
+    ] = "",
+    delimiter: Delimiter = "",
+    output: Annotated[
+        str,
+        option("--output", "-o", help="Write all readings: CSV, TSV, JSONL, parquet."),
+    ] = "",
+    trace: Annotated[
+        bool,
+        option("--trace", help="How ratings are read: each number, its cue, and more."),
+    ] = False,
+    list_all: Annotated[
+        bool, option("--list", help="List the parsers and their options.")
+    ] = False,
+) -> None:
+    """See HELP."""
+    from nlgeval_lib.scoring import score_files
 
-    Prints how many texts have a value, by which rule, and why the others have none;
-    --output writes every reading.
-
-    \b
-    Examples:
-      echo "Fluent. Score: 4/5" | nlgeval parse --parser rating --low 1 --high 5
-      nlgeval parse -p rating --low 1 --high 3 --label Coherence --column text \\
-          raw.jsonl --output read.csv
-      nlgeval parse -p rating --low 1 --high 5 --store .nlgeval/completions \\
-          --model NAME                    everything that is stored
-    """
-    from nlgeval_lib.scoring import parsing, score_files
-
-    if options.list_all:
+    if list_all:
         _list_parsers()
         return
-    if not options.parser:
-        raise ValueError("which parser? Give --parser, or --list")
-    if options.output:
-        score_files.check_output(options.output, options.file, rows="readings")
-    if options.store and options.file != "-":
-        raise ValueError("give either a file or --store")
-    if options.model and not options.store:
-        raise ValueError("--model chooses in a store: give --store")
-    settings = [*(options.set or ())]
-    for name in ("label", "high", "low"):
-        if getattr(options, name):
-            settings.insert(0, f"{name}={getattr(options, name)}")
-    parser = parsing.parser(options.parser, settings)
-    texts, column = _texts(options)
-    if options.trace:
-        _trace(options.parser, texts.given[column], parser)
+    if output:
+        score_files.check_output(output, file, rows="readings")
+    settings = [*(set or ())]
+    for name, value in {"label": label, "high": high, "low": low}.items():
+        if value:
+            settings.insert(0, f"{name}={value}")
+    function = _parser(parser, settings)
+    texts, name_of_column = _texts(file, format, column, delimiter)
+    if trace:
+        _trace(parser, texts.given[name_of_column], function)
         return
-    readings = parsing.readings(texts, column, parser)
+    readings = _readings(texts, name_of_column, function)
     _print_readings(readings)
-    echo(parsing.examples(texts, column, readings, options.examples))
-    if options.output:
-        score_files.write(readings, options.output)
-        typer.echo(f"written: {options.output}")
+    if output:
+        with for_owner_only():
+            score_files.write(readings, output)
+        typer.echo(f"written: {output}")
     if not (readings["status"] == "ok").any():
         raise typer.Exit(SOME_MISSING)
 
 
+def _parsers() -> dict[str, Callable[..., Any]]:
+    """The parsers by the names of their functions."""
+    from nlgeval_lib import parsers
+
+    functions = {}
+    for path in PARSERS:
+        function: Any = parsers
+        for name in path.split("."):
+            function = getattr(function, name)
+        functions[function.__name__] = function
+    return functions
+
+
 def _list_parsers() -> None:
     """Print the parsers and their options."""
-    from nlgeval_lib.scoring import parsing, settings
+    from nlgeval_lib.scoring import settings
 
-    for name, function in parsing.PARSERS.items():
+    for name, function in _parsers().items():
         typer.echo(f"{name:20} {summary(function)}")
         for setting, values, default in settings.described(function):
             typer.echo(f"{'':20}   {setting}: {values} [{default}]")
 
 
-def _texts(options: Parse) -> tuple[Any, str]:
-    """The rows of a store or a file, and the column that has the texts."""
-    from nlgeval_lib.scoring import parsing
+def _parser(name: str, settings: list[str]) -> functools.partial[Any]:
+    """A parser by its name, with its settings: a function of one text."""
+    from nlgeval_lib.names import meant
+    from nlgeval_lib.scoring.cells import InputError
+    from nlgeval_lib.scoring.settings import parsed
 
-    if options.store:
-        return parsing.stored(options.store, options.model)
-    texts, column = parsing.texts(
-        options.file, options.format, options.column, options.delimiter
-    )
-    lines = str(texts.given[column].iloc[0]).splitlines()
-    count = sum(bool(line.strip()) for line in lines)
-    if count > 1 and not options.format and not texts.sha256:  # one plain text
-        note(
-            f"{texts.name} is one text, as an answer may have {count} lines; "
-            "--format lines reads each alone"
+    functions = _parsers()
+    if not name:
+        raise InputError("which parser? Give --parser, or --list")
+    if name not in functions:
+        raise InputError(
+            f"no parser {name!r}{meant(name, functions, '.')} There are "
+            f"{', '.join(functions)}"
         )
-    return texts, column
+    arguments = parsed(functions[name], settings, f"parser {name}", given={})
+    function = functools.partial(functions[name], **arguments)
+    # One text tells whether the settings fit, before many are read.
+    try:
+        function("4")
+    except (ValueError, TypeError) as error:
+        raise InputError(f"parser {name}: {error}") from error
+    return function
 
 
-def _trace(name: str, texts: Iterable[str], parser: Any) -> None:
+def _texts(path: str, format: str, column: str, delimiter: str) -> tuple[Rows, str]:
+    """The texts of a file as rows, and the column that they are in."""
+    import pandas as pd
+
+    from nlgeval_lib.scoring import rows, table_files
+    from nlgeval_lib.scoring.cells import InputError
+
+    is_text = path == table_files.STDIN or Path(path).suffix.lower() == ".txt"
+    if format in ("text", "lines") or (is_text and not format):
+        if column:
+            raise InputError("--column is for tables; this is plain text")
+        content = table_files.plain_text(path)
+        lines = content.splitlines()
+        count = sum(bool(line.strip()) for line in lines)
+        name = table_files.called(path)
+        if count > 1 and not format:
+            note(
+                f"{name} is one text, as an answer may have {count} lines; "
+                "--format lines reads each alone"
+            )
+        chosen = lines if format == "lines" else [content]
+        return rows.of_frame(pd.DataFrame({"text": chosen}), name).whole(), "text"
+    table = rows.read(path, format, delimiter)
+    if column and column not in table.columns:
+        raise InputError(f"--column {table.lacks(column)}")
+    usual = [name for name in COLUMNS if name in table.columns]
+    if not column and not usual:
+        raise InputError(
+            f"{table.name}: which column has the texts? Give --column; columns: "
+            f"{', '.join(table.columns)}"
+        )
+    column = column or usual[0]
+    for row, value in table.given[column].items():
+        if value is not None and not isinstance(value, str):
+            place = table.place(str(row), column)
+            raise InputError(f"{place}: {type(value).__name__} where a text is needed")
+    return table, column
+
+
+def _trace(name: str, texts: pd.Series, parser: functools.partial[Any]) -> None:
     """Print how the parser `rating` reads each text."""
     from nlgeval_lib import parsers
 
@@ -141,14 +210,70 @@ def _trace(name: str, texts: Iterable[str], parser: Any) -> None:
         typer.echo("\n".join(parsers.trace(text, **parser.keywords)) + "\n")
 
 
+def _readings(
+    texts: Rows, column: str, parse: Callable[[str | None], Any]
+) -> pd.DataFrame:
+    """The rows without their texts, and what was read from each; a column of the rows
+    that has such a name is called "NAME (before)".
+    """
+    import pandas as pd
+
+    results = [parse(text) for text in texts.given[column]]
+    # the columns of the results: those of all parsers, then this one's own
+    names = dict.fromkeys(_SHARED)
+    for result in results:
+        names |= dict.fromkeys(field.name for field in dataclasses.fields(result))
+    table = texts.given.drop(columns=column).reset_index(drop=True)
+    table = table.rename(columns={name: f"{name} (before)" for name in names})
+    for name in names:
+        values = [getattr(result, name, None) for result in results]
+        if name in ("status", "reason", "rule"):
+            values = list(map(str, values))
+        table[name] = pd.Series(values, dtype=object)
+    return table
+
+
 def _print_readings(readings: pd.DataFrame) -> None:
     """Print a summary of several readings, or every field of a single one."""
     from nlgeval_lib.files import plain
-    from nlgeval_lib.scoring import parsing
 
     if len(readings) > 1:
-        echo(parsing.in_words(readings))
+        echo(_in_words(readings))
         return
     for name, value in plain(readings.iloc[0].to_dict()).items():
         if value not in (None, "", [], {}):
             typer.echo(f"{name:14} {value}")
+
+
+def _in_words(readings: pd.DataFrame) -> Iterator[str | pd.DataFrame]:
+    """How many texts have which status, how many each rule read or left, which values,
+    and the frequent reasons: lines and one table.
+    """
+    import pandas as pd
+
+    total = len(readings)
+    statuses = []
+    for status, count in readings["status"].value_counts().items():
+        statuses.append(f"{count:,} {status} ({count / total:.1%})")
+    yield f"{total:,} texts: {', '.join(statuses)}\n"
+    counts = readings.replace({"rule": {"": "-"}}).groupby(
+        ["rule", "status"], sort=False
+    )
+    table = counts.size().sort_values(ascending=False, kind="stable")
+    table = table.reset_index(name="texts")
+    yield table.assign(share=(table["texts"] / total).map("{:.1%}".format))
+    numbers = [value for value in readings["value"] if isinstance(value, int | float)]
+    values = pd.Series(numbers, dtype=float).dropna()
+    if 0 < values.nunique() <= 12:
+        frequencies = values.value_counts().sort_index().items()
+        texts = [f"{value:g}: {count:,}" for value, count in frequencies]
+        yield "\nvalues: " + ", ".join(texts)
+    elif len(values):
+        low, high = values.min(), values.max()
+        yield f"\nvalues: mean {values.mean():.4g}, from {low:.4g} to {high:.4g}"
+    unread = readings["status"] != "ok"
+    reasons = readings.loc[unread, "reason"].value_counts().head(5)
+    if len(reasons):
+        yield "\nmost frequent reasons:"
+    for reason, count in reasons.items():
+        yield f"  {count:,}  {reason}"

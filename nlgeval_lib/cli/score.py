@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -31,11 +30,6 @@ class Score(Scoring):
         "", "--output", "-o", help="The file to write: CSV, TSV, JSONL or parquet."
     )
     column: str = typer.Option("value", help="What the score is called in the output.")
-    spreadsheet_safe: bool = option(
-        False,
-        help="In CSV and TSV, put an apostrophe before a text that a spreadsheet "
-        "would run as a formula.",
-    )
     only_scores: bool = typer.Option(
         False, "--only-scores", help="Leave the texts out of the output."
     )
@@ -153,10 +147,7 @@ def _check_evaluator(options: Score) -> None:
 
 
 def _check_paths(options: Score) -> None:
-    """Pass where the files of a run can be written, before anything is asked.
-
-    Raises: ValueError.
-    """
+    """Pass where the files of a run can be written, before anything is asked."""
     from nlgeval_lib.scoring import score_files
 
     _check_evaluator(options)
@@ -179,48 +170,32 @@ def _check_paths(options: Score) -> None:
 
 
 def _write_scores(options: Score, job: Job, data: Parts) -> tuple[Tally, str]:
-    """Score the rows and write every file; the counts, and where the scores are.
-
-    Where no row was scored, a file that is there stays, and the scores are beside it.
-    """
+    """Score the rows and write every file; the counts, and where the scores are."""
     from nlgeval_lib import files
     from nlgeval_lib.scoring import ProgressBar, provenance, score_files
     from nlgeval_lib.scoring.tally import Tally
 
     bar = ProgressBar(job.name, quiet=options.quiet)
-    tally = Tally()
     if options.fit:
         job.fit(options.rows(options.fit), bar)
-    file = score_files.ScoreFile(
-        options.output,
-        column=options.column,
-        only_scores=options.only_scores,
-        key="" if options.cross_fit else job.key(),
-        inert=options.spreadsheet_safe,
+    if options.raw:
+        job.run.raw = []
+    if options.cross_fit:
+        scored = job.cross_fit(options.cross_fit, bar)
+    else:
+        scored = job.score(bar)
+    tally = Tally()
+    tally.add(scored)
+    place = options.output
+    if not tally.ok and Path(place).exists():
+        place = str(Path(place).with_suffix(f".unscored{Path(place).suffix}"))
+    if options.raw:
+        lines = files.json_lines(job.run.raw or ())
+        files.write_text(options.raw, "".join(lines))
+    table = score_files.with_scores(
+        job.data, scored, options.column, options.only_scores
     )
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(file)
-        raw = None
-        if options.raw:
-            score_files.remove_drafts(Path(options.raw))
-            draft = stack.enter_context(files.replacing(options.raw))
-            raw = stack.enter_context(
-                open(draft, "w", encoding="utf-8", errors="backslashreplace")
-            )
-            job.run.raw = []
-        if options.cross_fit:
-            parts: Any = [job.cross_fit(options.cross_fit, bar, file)]
-        else:
-            parts = job.parts(bar, file)
-        for scored in parts:
-            tally.add(scored)
-            if raw is not None:
-                raw.writelines(files.json_lines(job.run.raw or ()))
-                job.run.raw = []
-        place = options.output
-        if not tally.ok and Path(place).exists():
-            place = str(Path(place).with_suffix(f".unscored{Path(place).suffix}"))
-        file.write(job.data, place)
+    score_files.write(table, place)
     provenance.write_record(place, data.earlier, options.column, job.record(tally))
     if options.save:
         job.evaluator.save(options.save)

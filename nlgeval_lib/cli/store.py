@@ -35,6 +35,8 @@ def verify(store: StoreFolder = "") -> None:
     from nlgeval_lib.scoring import named
 
     completions = named.store(store)
+    if store and not completions.folder.is_dir():
+        raise FileNotFoundError(f"no store at {store}: there is no such folder")
     for (model, revision), count in completions.census().items():
         typer.echo(f"{count:>10,}  {model}@{revision}")
         for maker, days in completions.makers(model, revision).items():

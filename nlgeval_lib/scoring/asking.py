@@ -155,10 +155,7 @@ def ask(
 def _answers(
     stage: Stage, engine: Engine, store: Store | None, bar: ProgressBar, run: Run
 ) -> Answers:
-    """The completions of a stage, shown while they come.
-
-    They are counted in `run`, also where the run is stopped before the last.
-    """
+    """The completions of a stage, shown while they come."""
     progress = Progress(total=0, stored=0)
 
     def report(latest: Progress, batch: Sequence[Completion] = ()) -> None:
@@ -327,30 +324,12 @@ class ProgressBar:
     ) -> None:
         self.stream = stream or sys.stderr
         self.quiet = quiet or self.stream.closed
-        self._rows = ""
-        self._began = time.monotonic()
-        self._printed = self._began
         self._plan: int | None = None
         self.start(name)
         self._plan = plan
         # The sums over a plan's finished stages, and over these and the present one.
         self._finished = Progress(total=0, stored=0)
         self._sum = self._finished
-
-    def part(self, name: str, start: int, total: int, rows: int) -> None:
-        """Begin a new part of `rows` rows of an evaluator, before which `start` of the
-        `total` came. Nothing is printed where all rows are one part.
-        """
-        self._rows = ""
-        if rows < total:
-            self._rows = f" (rows {start + 1:,}-{start + rows:,} of {total:,})"
-        moment = time.monotonic()
-        # The time for the rows to come is estimated by those that are done.
-        if start and not self.quiet and moment >= self._printed + _EVERY:
-            self._printed = moment
-            seconds = (moment - self._began) * (total - start) / start
-            remaining = duration(seconds)
-            self._print(f"{name}: {start:,} of {total:,} rows, {remaining} left")
 
     def start(self, name: str, reads: Reads | None = None) -> None:
         """Begin a new stage of this name.
@@ -364,7 +343,7 @@ class ProgressBar:
         # One line goes on through all stages of a plan.
         if self._plan is not None:
             return
-        self.name = name + self._rows
+        self.name = name
         self.fault = ""  # the last error
         self._heard = time.monotonic()
         self._bar: Any = None  # the live line, once one is drawn
@@ -423,10 +402,7 @@ class ProgressBar:
         return ", ".join(texts)
 
     def _of_plan(self, progress: Progress, plan: int) -> Progress:
-        """The progress of a whole plan: what its finished stages did and this one does.
-
-        How much later stages ask is estimated: where more came, that is the total.
-        """
+        """The progress of a whole plan: what its finished stages did and this one does."""
         sums = {}
         for name in _SUMMED:
             sums[name] = getattr(self._finished, name) + getattr(progress, name)

@@ -1,7 +1,8 @@
-"""What a cell of a table may hold, and how many rows are held in memory at once.
+"""What a cell of a table may hold.
 
-`as_text`, `as_references`, `as_id` and `as_number` each give a cell as it is used, or
-refuse it; `inert` makes one harmless to a spreadsheet.
+`as_text`, `as_references`, `as_id` and `as_number` each give a cell as it is used. For
+another cell they raise a ValueError, whose text a message has after the cell's place.
+`inert` makes one harmless to a spreadsheet.
 """
 
 from __future__ import annotations
@@ -21,9 +22,24 @@ import pandas as pd
 
 from nlgeval_lib.errors import Told
 
-# What a part of the rows has at most: it is held in memory at once. 32 MiB of texts.
-ROWS = 50_000
-BYTES = 32 << 20
+# texts that say that there is no number, in small letters
+_NO_NUMBER = ("", "nan", "null", "none", "na", "n/a", "-")
+# texts that are no name of a row: what is written where there is none
+_NO_ID = ("", "nan", "null", "none", "<na>", "n/a", "#n/a")
+# what encloses the texts of a list, whoever writes it
+_LIST = re.compile(r"(?:np\.|numpy\.)?array\((.*?)(?:,\s*dtype=.*)?\)", re.DOTALL)
+_ENDS = {"[": "]", "(": ")", "{": "}"}
+# what stands between texts that somebody put into one cell
+_BETWEEN = ("|||", "<sep>", "[SEP]")
+# a text that a spreadsheet takes for a number, whatever sign it begins with
+_PLAIN_NUMBER = re.compile(r"[+-]?[0-9.]+")
+# a number with something behind it that a form of `words_for` takes off
+_WITH_NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)?(\s*/\s*\d+|\s*%| out of \d+)")
+_WHOLE = 2**53  # above it a float stands for several whole numbers
+
+# A word for a number: the pattern of a whole cell, and its number, or None for the one
+# that the pattern finds.
+Word = tuple[re.Pattern[str], float | None]
 
 
 class InputError(Told, ValueError):
@@ -45,23 +61,7 @@ def is_missing(value: Any) -> bool:
     return bool(pd.isna(value))
 
 
-# Each of these functions gives a cell as it is used. It raises a ValueError with the
-# text that a message has after the place of the cell.
-
-# texts that say that there is no number, in small letters
-_NO_NUMBER = ("", "nan", "null", "none", "na", "n/a", "-")
-# texts that are no name of a row: what is written where there is none
-_NO_ID = ("", "nan", "null", "none", "<na>", "n/a", "#n/a")
-# what encloses the texts of a list, whoever writes it
-_LIST = re.compile(r"(?:np\.|numpy\.)?array\((.*?)(?:,\s*dtype=.*)?\)", re.DOTALL)
-_ENDS = {"[": "]", "(": ")", "{": "}"}
-# what stands between texts that somebody put into one cell
-_BETWEEN = ("|||", "<sep>", "[SEP]")
-# a text that a spreadsheet takes for a number, whatever sign it begins with
-_PLAIN_NUMBER = re.compile(r"[+-]?[0-9.]+")
-# a number with something before or behind it that a form of `words_for` takes off
-_WITH_NUMBER = re.compile(r"()[-+]?\d+(?:[.,]\d+)?(\s*/\s*\d+|\s*%| out of \d+)")
-_WHOLE = 2**53  # above it a float stands for several whole numbers
+# -- texts
 
 
 def as_text(value: Any) -> str | None:
@@ -122,26 +122,32 @@ def listed(text: str) -> list[str] | None:
         text = array[1].strip()
     if text[:1] not in ("[", "(") or not text.endswith(_ENDS[text[:1]]):
         return None
-    texts: list[Any] = []
     try:
         texts = json.loads(text)
     except (ValueError, RecursionError):
-        # Python would join texts without a comma between them, as numpy writes them.
-        inside = io.StringIO(text[1:-1].replace("\n", " "))
-        try:
-            for token in tokenize.generate_tokens(inside.readline):
-                if token.type == tokenize.STRING:
-                    texts.append(ast.literal_eval(token.string))
-                elif token.string.strip() not in ("", ",", "None", "nan"):
-                    return None
-        except (SyntaxError, ValueError, tokenize.TokenError):
-            return None
         # a remark in brackets that quotes something is no tuple
         if text[0] == "(" and "," not in text:
             return None
-    texts = [value for value in texts if value is not None]
+        texts = _literals(text[1:-1].replace("\n", " "))
+    texts = [value for value in texts or () if value is not None]
     is_list = bool(texts) and all(isinstance(value, str) for value in texts)
     return texts if is_list else None
+
+
+def _literals(text: str) -> list[str] | None:
+    """The texts in quotes; None where something else stands there. numpy writes no
+    comma between them, and Python would join them.
+    """
+    texts = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.STRING:
+                texts.append(ast.literal_eval(token.string))
+            elif token.string.strip() not in ("", ",", "None", "nan"):
+                return None
+    except (SyntaxError, ValueError, tokenize.TokenError):
+        return None
+    return texts
 
 
 def looks_packed(text: str) -> bool:
@@ -158,80 +164,13 @@ def looks_packed(text: str) -> bool:
     return bool(begins) and text[-1:] in _ENDS.values()
 
 
-def words_for(
-    texts: Iterable[str], decimal: str = "."
-) -> list[tuple[re.Pattern[str], float | None]]:
-    """What words stand for as numbers: patterns of whole cells, each with its number,
-    or None for the number that the pattern finds.
-
-    texts: `no=0,yes=1`; words in their order, the least first, `bad<fair<good` (1, 2,
-    3); or a form with N for the number, `N/5`, `N%`, `N - *`.
-    decimal: "," where numbers have a decimal comma.
-    Raises: InputError for another text.
-    """
-    words: list[tuple[re.Pattern[str], float | None]] = []
-    for text in texts:
-        pairs: list[tuple[str, Any]] = [("", "")]
-        if "<" in text:
-            pairs = [(word, n) for n, word in enumerate(text.split("<"), start=1)]
-        elif "=" in text:
-            cut = [part.rpartition("=") for part in text.split(",")]
-            pairs = [(word, number) for word, _, number in cut]
-        elif "N" in text:
-            # blanks between words and marks do not count
-            before, _, after = text.partition("N")
-            parts = [
-                map(re.escape, re.findall(r"\w+|[^\w\s]", side))
-                for side in (before, after)
-            ]
-            form = r"\s*".join([*parts[0], r"([-+]?[\d.,]+)", *parts[1]])
-            words.append((re.compile(form.replace(r"\*", ".*")), None))
-            continue
-        for word, number in pairs:
-            value = _as_float(number)
-            if not word.strip() or value is None:
-                raise InputError(
-                    f"--values {text!r}: write 'no=0,yes=1', 'bad<fair<good', or N for "
-                    "a number, 'N/5'"
-                )
-            words.append((re.compile(re.escape(word.strip()), re.IGNORECASE), value))
-    if decimal == ",":
-        words.append((re.compile(r"([-+]?[\d.]*,\d+)"), None))
-    elif decimal != ".":
-        raise InputError(f"--decimal {decimal!r}; a point or a comma")
-    return words
-
-
-def with_words(
-    values: Iterable[Any], words: Collection[tuple[re.Pattern[str], float | None]]
-) -> list[Any]:
-    """The values, with its number for each that is a word for one.
-
-    words: as `words_for` gives them.
-
-    Example:
-        >>> with_words(["yes", "4/5", "7", None], words_for(["yes=1", "N/5"]))
-        [1.0, '4', '7', None]
-    """
-    read = []
-    for value in values:
-        text = str(value).strip()
-        for pattern, number in words:
-            if match := pattern.fullmatch(text):
-                value = number
-                if number is None:
-                    value = match[1]
-                    if "," in value:
-                        value = value.replace(".", "").replace(",", ".")
-                break
-        read.append(value)
-    return read
+# -- names of rows
 
 
 def as_id(value: Any) -> str:
-    """A name of a row, as text; a number is written as Python writes it.
+    """A name of a row, as text without blanks around it, which no spreadsheet shows; a
+    number is written as Python writes it.
 
-    Blanks around a name do not count: a spreadsheet shows none of them.
     Raises: ValueError for a missing or empty one, and for what is no text or number.
     """
     if is_missing(value) or str(value).strip().lower() in _NO_ID:
@@ -241,17 +180,6 @@ def as_id(value: Any) -> str:
     return str(as_text(value) if isinstance(value, str) else value).strip()
 
 
-def words_in(values: Iterable[Any]) -> str:
-    """Which words stand in a column of numbers, for a message; "" for one alone."""
-    words: dict[str, None] = {}
-    for value in values:
-        if isinstance(value, str) and value[:1].isalpha() and _as_float(value) is None:
-            words[value.strip()[:20]] = None
-    if not 1 < len(words) <= 12:
-        return ""
-    return f"; its words: {', '.join(words)}"
-
-
 def as_rater(value: Any) -> str | None:
     """A rater's name, as `as_id`; None for an output that nobody rated."""
     if is_missing(value) or value == "":
@@ -259,21 +187,7 @@ def as_rater(value: Any) -> str | None:
     return as_id(value)
 
 
-def without(values: Iterable[Any], marks: Collection[str]) -> list[Any]:
-    """The values, with None for each that is one of the marks of a missing number.
-
-    marks: texts. Each is compared as text and as a number: 99 is "99", 99 and 99.0.
-
-    Example:
-        >>> without([5, "99", 99.0, None], ["99"])
-        [5, None, None, None]
-    """
-    numbers = {_as_float(mark) for mark in marks} - {None}
-    unmarked = []
-    for value in values:
-        marked = str(value).strip() in marks or _as_float(value) in numbers
-        unmarked.append(None if marked else value)
-    return unmarked
+# -- numbers
 
 
 def as_number(value: Any) -> float:
@@ -308,45 +222,6 @@ def as_number(value: Any) -> float:
     return number
 
 
-def _advice(value: Any) -> str:
-    """How a cell that is no number may be read as one, in brackets; "" where it cannot."""
-    text = value
-    if isinstance(value, str):
-        text = value.strip()
-    if isinstance(text, list | dict) or text[:1] in ("[", "{"):
-        path = _path_of_number(text)
-        return f" (a path leads into it: --map human=COLUMN.{path})" if path else ""
-    if not isinstance(text, str):
-        return ""
-    if re.fullmatch(r"[-+]?\d+,(\d|\d\d|\d{4,})", text):
-        return " (--decimal , reads a comma before decimals)"
-    if form := _WITH_NUMBER.fullmatch(text):
-        return f" (--values {f'{form[1]}N{form[2]}'!r} says what stands beside it)"
-    return f" (--values {f'{text[:20]}=NUMBER,...'!r} says what words stand for)"
-
-
-def _path_of_number(value: Any) -> str:
-    """The path of the first number inside a list or object, or a text of one; "" where
-    there is none.
-    """
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return ""
-    names = value.items() if isinstance(value, dict) else enumerate(value)
-    several = isinstance(value, list) and len(value) > 1
-    for key, inner in names:
-        name = key
-        if several:
-            name = "*"
-        if isinstance(inner, int | float) and not isinstance(inner, bool):
-            return str(name)
-        if isinstance(inner, list | dict) and (path := _path_of_number(inner)):
-            return f"{name}.{path}"
-    return ""
-
-
 def _as_float(value: Any) -> float | None:
     """The number of a cell, None where it is not one."""
     if isinstance(value, str):
@@ -361,6 +236,142 @@ def _as_float(value: Any) -> float | None:
         return float(value)
     except (ValueError, OverflowError, TypeError):
         return None
+
+
+def _advice(value: Any) -> str:
+    """How a cell that is no number may be read as one, in brackets; "" where it cannot."""
+    text = value.strip() if isinstance(value, str) else ""
+    if isinstance(value, list | dict) or text[:1] in ("[", "{"):
+        path = _path_of_number(text or value)
+        return f" (a path leads into it: --map human=COLUMN.{path})" if path else ""
+    if not text:
+        return ""
+    if re.fullmatch(r"[-+]?\d+,(\d|\d\d|\d{4,})", text):
+        return " (--decimal , reads a comma before decimals)"
+    if form := _WITH_NUMBER.fullmatch(text):
+        return f" (--values {f'N{form[1]}'!r} says what stands beside it)"
+    return f" (--values {f'{text[:20]}=NUMBER,...'!r} says what words stand for)"
+
+
+def _path_of_number(value: Any) -> str:
+    """The path of the first number inside a list or object, or a text of one; "" where
+    there is none.
+    """
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return ""
+    names = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in names:
+        name = "*" if isinstance(value, list) and len(value) > 1 else key
+        if isinstance(inner, int | float) and not isinstance(inner, bool):
+            return str(name)
+        if isinstance(inner, list | dict) and (path := _path_of_number(inner)):
+            return f"{name}.{path}"
+    return ""
+
+
+def words_for(texts: Iterable[str], decimal: str = ".") -> list[Word]:
+    """What words stand for as numbers.
+
+    texts: `no=0,yes=1`; words in their order, the least first, `bad<fair<good` (1, 2,
+    3); or a form with N for the number, `N/5`, `N%`, `N - *`.
+    decimal: "," where numbers have a decimal comma.
+    Raises: InputError for another text.
+    """
+    words: list[Word] = []
+    for text in texts:
+        if "<" in text:
+            pairs = [(word, str(n)) for n, word in enumerate(text.split("<"), start=1)]
+        elif "=" in text:
+            cut = [part.rpartition("=") for part in text.split(",")]
+            pairs = [(word, number) for word, _, number in cut]
+        elif "N" in text:
+            words.append((_form(text), None))
+            continue
+        else:
+            pairs = [("", "")]
+        for word, number in pairs:
+            value = _as_float(number)
+            if not word.strip() or value is None:
+                raise InputError(
+                    f"--values {text!r}: write 'no=0,yes=1', 'bad<fair<good', or N for "
+                    "a number, 'N/5'"
+                )
+            words.append((re.compile(re.escape(word.strip()), re.IGNORECASE), value))
+    if decimal == ",":
+        words.append((re.compile(r"([-+]?[\d.]*,\d+)"), None))
+    elif decimal != ".":
+        raise InputError(f"--decimal {decimal!r}; a point or a comma")
+    return words
+
+
+def _form(text: str) -> re.Pattern[str]:
+    """The pattern of cells with a number for N; blanks between words and marks do not
+    count, and a star is any text.
+    """
+    before, _, after = text.partition("N")
+    parts = [re.escape(part) for part in re.findall(r"\w+|[^\w\s]", before)]
+    parts.append(r"([-+]?[\d.,]+)")
+    parts += [re.escape(part) for part in re.findall(r"\w+|[^\w\s]", after)]
+    return re.compile(r"\s*".join(parts).replace(r"\*", ".*"))
+
+
+def with_words(values: Iterable[Any], words: Collection[Word]) -> list[Any]:
+    """The values, with its number for each that is a word for one.
+
+    words: as `words_for` gives them.
+
+    Example:
+        >>> with_words(["yes", "4/5", "7", None], words_for(["yes=1", "N/5"]))
+        [1.0, '4', '7', None]
+    """
+    if not words:
+        return list(values)
+    read = []
+    for value in values:
+        text = str(value).strip()
+        for pattern, number in words:
+            if match := pattern.fullmatch(text):
+                value = number
+                if number is None:
+                    value = match[1]
+                    if "," in value:
+                        value = value.replace(".", "").replace(",", ".")
+                break
+        read.append(value)
+    return read
+
+
+def without(values: Iterable[Any], marks: Collection[str]) -> list[Any]:
+    """The values, with None for each that is one of the marks of a missing number.
+
+    marks: texts. Each is compared as text and as a number: 99 is "99", 99 and 99.0.
+
+    Example:
+        >>> without([5, "99", 99.0, None], ["99"])
+        [5, None, None, None]
+    """
+    if not marks:
+        return list(values)
+    numbers = {_as_float(mark) for mark in marks} - {None}
+    unmarked = []
+    for value in values:
+        marked = str(value).strip() in marks or _as_float(value) in numbers
+        unmarked.append(None if marked else value)
+    return unmarked
+
+
+def words_in(values: Iterable[Any]) -> str:
+    """Which words stand in a column of numbers, for a message; "" for one alone."""
+    words: dict[str, None] = {}
+    for value in values:
+        if isinstance(value, str) and value[:1].isalpha() and _as_float(value) is None:
+            words[value.strip()[:20]] = None
+    if not 1 < len(words) <= 12:
+        return ""
+    return f"; its words: {', '.join(words)}"
 
 
 def inert(value: Any) -> Any:

@@ -7,7 +7,6 @@ has one, prints it in one line and keeps it beside its result.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -57,13 +56,6 @@ _OTHERS = {
     ),
     RATING: ("rating", "human_score", "score", "label"),
 }
-# what files in other languages call them: only for a message's suggestion
-_ELSEWHERE = {
-    "output": ("antwort", "ausgabe", "respuesta", "réponse"),
-    "reference": ("referenz", "musterantwort", "referencia", "référence"),
-    "instruction": ("frage", "aufgabe", "anweisung", "pregunta", "consigne"),
-    "source": ("quelle", "eingabe", "entrada", "fuente", "entrée"),
-}
 _ALIKE = 0.7  # a name less like a usual one is not suggested
 # What a column `rater_...` says of a rater, or of all raters' ratings: it is then none
 # of the ratings' columns.
@@ -76,8 +68,6 @@ _FACT = re.compile(
     r"mean|avg|average|median|std|sd|stdev|stderr|var|variance|sum|total|min|max|n|"
     r"num|agreement|alpha|kappa|votes?)(_.*)?"
 )
-
-
 _A_FACT = "a fact about a rater, no rating"
 
 
@@ -100,11 +90,9 @@ class Plan:
 
     def only(self, choose: Callable[[str], bool]) -> Plan:
         """The plan with those of our columns that `choose` chooses."""
-        chosen = {}
-        for name in ("sources", "filled", "why"):
-            by_column = getattr(self, name)
-            chosen[name] = {ours: by_column[ours] for ours in by_column if choose(ours)}
-        return replace(self, **chosen)
+        sources = {ours: self.sources[ours] for ours in self.sources if choose(ours)}
+        filled = {ours: self.filled[ours] for ours in self.filled if choose(ours)}
+        return replace(self, sources=sources, filled=filled)
 
     def without(self, ours: str, why: str) -> Plan:
         """The plan with a column taken back; why: for the line that says it."""
@@ -212,7 +200,13 @@ def decided(
             raise InputError(f"--without {lacks(name, columns, pattern)}")
     left_out: dict[str, str] = {}
     sources = _mapped(name, columns, mapping, left_out)
-    filled = _filled(sources, fill)
+    filled: dict[str, str] = {}
+    for ours, text in pairs(fill, "fill", "column=text, such as aspect=coherence"):
+        ours = _ALIAS.get(ours, ours)
+        if ours in sources or ours in filled:
+            setting = f"{ours}={text}"[:60]
+            raise InputError(f"fill {setting!r}: {ours} is mapped or filled already")
+        filled[ours] = text_or_file(text)
     why = dict.fromkeys((*sources, *filled), "said")
     mapped = {column for names in sources.values() for column in names}
     recorded = _as_recorded(columns, earlier, why)
@@ -232,24 +226,13 @@ def decided(
             ours = OTHER + column
         sources[ours] = [column]
         why[ours] = "own name"
-    by_usual_name = _usual(columns, {*why}, {*mapped, *excluded, *named}, usual)
-    for ours, column in by_usual_name.items():
-        sources[ours] = [column]
-        left_out.pop(column, None)
-    why |= dict.fromkeys(by_usual_name, "usual name")
+    if usual:
+        by_usual_name = _usual(columns, {*why}, {*mapped, *excluded, *named})
+        for ours, column in by_usual_name.items():
+            sources[ours] = [column]
+            left_out.pop(column, None)
+        why |= dict.fromkeys(by_usual_name, "usual name")
     return Plan(sources, filled, why, left_out)
-
-
-def _filled(mapped: Collection[str], fill: Iterable[str]) -> dict[str, str]:
-    """Our column, which is not mapped -> the one text that all rows have in it."""
-    filled: dict[str, str] = {}
-    for ours, text in pairs(fill, "fill", "column=text, such as aspect=coherence"):
-        ours = _ALIAS.get(ours, ours)
-        if ours in mapped or ours in filled:
-            setting = f"{ours}={text}"[:60]
-            raise InputError(f"fill {setting!r}: {ours} is mapped or filled already")
-        filled[ours] = text_or_file(text)
-    return filled
 
 
 def lacks(name: str, columns: Sequence[str], column: str) -> str:
@@ -266,59 +249,49 @@ def _mapped(
     mapping: Iterable[str],
     left_out: dict[str, str],
 ) -> dict[str, list[str]]:
-    """Our column -> those that the user named for it.
-
-    left_out: gets what a pattern for ratings matches and is none.
-    Raises: InputError naming the text and what is wrong.
-    """
+    """Our column -> those that the user named for it."""
     sources: dict[str, list[str]] = {}
     for ours, column in pairs(mapping, "map", "ours=theirs, such as output=response"):
         ours = _ALIAS.get(ours, ours)
+        text = f"map {f'{ours}={column}'!r}: "
         matching = columns_like(column, columns)
-        problem = ""
+        start, star, end = column.partition("*")
+        if not matching:
+            raise InputError(f"{text}{lacks(name, columns, column)}")
+        if ours in sources and ours != "references":
+            raise InputError(
+                f"{text}{ours} is mapped twice; only references may have several "
+                "columns"
+            )
+        if "*" in ours and not star:
+            raise InputError(
+                f"{text}a pattern on the left needs one on the right, such as {ours}"
+            )
+        if star and ours.startswith((RATING, *RATINGS)):
+            facts = [match for match in matching if is_fact(match, start)]
+            if len(facts) < len(matching):
+                matching = [match for match in matching if match not in facts]
+                left_out |= dict.fromkeys(facts, _A_FACT)
+        if "*" not in ours:
+            if len(matching) > 1 and ours not in _SEVERAL:
+                listed = ", ".join(matching)
+                raise InputError(
+                    f"{text}{ours} is one column, and these match: {listed}"
+                )
+            sources.setdefault(ours, []).extend(matching)
+            continue
         # A pattern on both sides gives each matching column a name of its own: its part
         # that the star stands for, in the place of ours.
-        start, star, end = column.partition("*")
-        if star and known(ours) and ours.startswith((RATING, *RATINGS)):
-            matching = _without_facts(matching, start, left_out)
-        names = dict.fromkeys(matching, ours)
-        if "*" in ours and star:
-            for match in matching:
-                own_part = match.removeprefix(start).removesuffix(end)
-                names[match] = ours.replace("*", own_part, 1)
-        if ours in sources and ours != "references":
-            problem = (
-                f"{ours} is mapped twice; only references may have several columns"
-            )
-        elif not matching:
-            problem = lacks(name, columns, column)
-        elif "*" in ours and not star:
-            problem = f"a pattern on the left needs one on the right, such as {ours}"
-        elif len(matching) > 1 and "*" not in ours and ours not in _SEVERAL:
-            problem = f"{ours} is one column, and these match: {', '.join(matching)}"
-        for match, name_here in names.items():
-            is_other = name_here in columns and name_here != match
-            if "*" in ours and not problem and (name_here in sources or is_other):
-                problem = (
-                    f"{match} would be {name_here}, which another column is already"
+        for match in matching:
+            own_part = match.removeprefix(start).removesuffix(end)
+            name_here = ours.replace("*", own_part, 1)
+            if name_here in sources or (name_here in columns and name_here != match):
+                raise InputError(
+                    f"{text}{match} would be {name_here}, which another column is "
+                    "already"
                 )
-            sources.setdefault(name_here, []).append(match)
-        if problem:
-            raise InputError(f"map {f'{ours}={column}'!r}: {problem}")
+            sources[name_here] = [match]
     return sources
-
-
-def _without_facts(
-    matching: list[str], start: str, left_out: dict[str, str]
-) -> list[str]:
-    """What a pattern matches without facts about raters, which `left_out` gets; all
-    where they are nothing else.
-    """
-    ratings = list(itertools.filterfalse(lambda name: is_fact(name, start), matching))
-    if not ratings:
-        return matching
-    left_out |= dict.fromkeys({*matching} - {*ratings}, _A_FACT)
-    return ratings
 
 
 def columns_like(name: str, columns: Sequence[str]) -> list[str]:
@@ -355,14 +328,11 @@ def _as_recorded(
 
 
 def _usual(
-    columns: Sequence[str], present: set[str], claimed: set[str], wanted: bool
+    columns: Sequence[str], present: set[str], claimed: set[str]
 ) -> dict[str, str]:
     """Our column -> the one of a file that usually has its name, for those of our
     columns that are not present. claimed: the file's that are taken.
-    wanted: whether they are looked for at all.
     """
-    if not wanted:
-        return {}
     # plain name -> column; of several alike the first one counts
     free = {}
     for name in reversed(columns):
@@ -400,7 +370,7 @@ def nearest(
     free = [name for name in columns if name not in occupied]
     for cutoff in (1.0, _ALIKE):  # the very name goes before one like it
         for ours in reversed(choices(need)):
-            for usual in (ours, *_OTHERS.get(ours, ()), *_ELSEWHERE.get(ours, ())):
+            for usual in (ours, *_OTHERS.get(ours, ())):
                 for column in near(usual, free, 1, cutoff):
                     return column
     return ""

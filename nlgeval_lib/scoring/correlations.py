@@ -1,10 +1,8 @@
-"""Tables of correlations with intervals, in the keys of the printed tables; outputs
-placed in `X[system, input]`.
+"""Tables of correlations with intervals, in the keys of the printed tables.
 
-`Grid` places values of outputs in the matrix and measures there: `correlate` one judge,
-`compare` two, `rank_judges` many, `ceiling` the raters themselves. `table` correlates
-many judges with many ratings, a row a cell; `averaged` adds means of its cells; `cells`
-and `printed_averages` make it ready to be compared with what a paper prints.
+`Grid` places values of outputs in `X[system, input]` and measures there. `table`
+correlates many judges with many ratings, a row a cell; `averaged` adds means of its
+cells; `cells` makes it ready to be compared with what a paper prints.
 """
 
 from __future__ import annotations
@@ -85,12 +83,11 @@ class Grid:
         return f"Grid({size}, {self.n:,} outputs, level {self.level})"
 
     def matrix(self, values: Scores) -> np.ndarray:
-        """Values as `X[system, input]`, NaN where there is no output; of a flat grid,
-        as they are.
+        """Values, one a row of the items, as `X[system, input]`, NaN where there is no
+        output; of a flat grid, as they are.
 
-        values: one a row of the items, in their order.
-        Raises: ValueError where there are not as many values as items, or a series has
-        the items' labels in another order.
+        Raises: ValueError for another number of values, and for a series with the
+        items' labels in another order.
         """
         if isinstance(values, pd.Series):
             self._check_order(values.index)
@@ -137,9 +134,7 @@ class Grid:
 
     def interval(self, ci: str | None = "auto") -> str | None:
         """The interval, and the test, for "auto": the default, or over inputs alone
-        where systems are repeated.
-
-        ci: as `statistics.correlate` has it; other words are given back.
+        where systems are repeated; other words are given back.
         """
         return "jack-inputs" if ci == "auto" and self.repeated else ci
 
@@ -154,17 +149,12 @@ class Grid:
         n_boot: int = 1000,
         seed: int = 0,
     ) -> tuple[statistics.Correlation, Any]:
-        """The coefficient with its interval, and what the interval of a mean of several
-        is made from.
+        """The coefficient with its interval, and its replicates: what the interval of a
+        mean of several is made from, None where there are none.
 
         scores, human: one value a row of the items, NaN where there is none.
-        coef: "pearson", "spearman" or a "kendall...", as `statistics.correlate` has it.
-        level: "dataset", "input" or "system".
-        nan: the policy for missing scores.
+        coef, level, nan, n_boot, seed: as `statistics.correlate` has them.
         ci: the interval; "auto" as `interval` has it, None for none.
-        n_boot, seed: of an interval by resampling.
-        Returns: the correlation, its items counted; and its replicates, None where
-        there are none or the value is NaN.
         Where too few items have both, the value is NaN and the reason says so.
         Raises: ValueError where policy "error" is asked for and a rated item has no
         score; and what `statistics` refuses.
@@ -192,15 +182,12 @@ class Grid:
         nan: str = "drop",
         **settings: Any,
     ) -> Any:
-        """The paired test of two scores on the items that both have.
+        """The paired test of two scores on the items that both have; where too few have
+        all three, there is none, and the reason says so.
 
         first, second, human: one value a row of the items.
-        nan: the policy for missing scores.
-        settings: those of `statistics.compare`.
-        Returns: as `statistics.compare`; where too few items have all three, there is no
-        test, and the reason says so.
-        Raises: ValueError where policy "error" is asked for and a rated item has no
-        score; and what else `statistics.compare` refuses.
+        nan, settings: those of `statistics.compare`.
+        Raises: as `correlate`.
         """
         policy = self._policy(nan, human, first, second)
         usual = {"coef": "kendall-b", "level": "dataset", "units": self.interval()}
@@ -217,10 +204,8 @@ class Grid:
     def rank_judges(
         self, judges: Mapping[str, Scores], human: Scores, coef: str
     ) -> statistics.RankSets:
-        """The ranks that each of many judges can have, on the items that all scored.
-
-        judges: name -> scores. human: the ratings. coef: as `correlate` has it.
-        Raises: those of `statistics.rank_judges`.
+        """The ranks that each of many judges (name -> scores) can have, on the items
+        that all scored, as `statistics.rank_judges`.
         """
         scores = {name: self.matrix(values) for name, values in judges.items()}
         units = "inputs" if self.repeated else None
@@ -238,11 +223,9 @@ class Grid:
         seed: int,
     ) -> Any:
         """How well each rater follows the mean of the others: what a judge can be
-        expected to reach.
+        expected to reach, as `statistics.human_ceiling`.
 
         raters: the ratings of each, one value a row of the items.
-        coef, level, ci, n_boot, seed: as `correlate` has them.
-        Returns: as `statistics.human_ceiling`, with the items counted and the units named.
         """
         ratings = np.stack([self.matrix(rater) for rater in raters])
         interval = self.interval(ci)
@@ -256,8 +239,8 @@ class Grid:
         return replace(result, total=self.n, basis=replace(result.basis, names=names))
 
     def _policy(self, nan: str, human: Scores, *scores: Scores) -> str:
-        """The policy for `statistics`, which sees the holes of the matrix as missing
-        scores, too: "error" is checked here, on the rated rows alone.
+        """The policy for `statistics`: "error" is checked here, on the rated rows alone,
+        as it sees the holes of the matrix as missing scores, too.
         """
         if nan != "error":
             return nan
@@ -273,9 +256,7 @@ class Grid:
         return "drop"
 
     def _counted(self, result: Any, nan: str) -> Any:
-        """The result with the items counted: places of the grid without an output
-        are not missing scores.
-        """
+        """The result without the holes of the grid among the missing scores."""
         n_missing = result.n_missing - self.n_holes
         return replace(result, n_missing=n_missing, total=self.n, nan=nan)
 
@@ -380,8 +361,7 @@ def coefficient(
     scale: float = 1.0,
     **_: Any,
 ) -> Callable[[np.ndarray], float]:
-    """The coefficient of a table's cell as a function from scores, one a row of the
-    items, to the value, without an interval.
+    """The coefficient of a table's cell as a function from scores to the value.
 
     items, coefs, level, nan, scale: as `table` has them; its other options change
     nothing.
@@ -402,16 +382,13 @@ def coefficient(
 def averaged(
     table: pd.DataFrame, label: str, over: str = "column", digits: int | None = None
 ) -> pd.DataFrame:
-    """The mean of coefficients over the columns of a table, or over its rows: a new
-    column, or row, named `label`.
+    """The mean of coefficients over the columns ("column") of a table, or over its rows
+    ("row"): a new column, or row, named `label`.
 
-    table: as `table` gives it.
-    over: "column" or "row".
     digits: each coefficient is rounded to so many before, as some papers do, and the
     signature says so; None for no rounding.
-    Returns: rows of the same form, to be joined to the table. `n` is the smallest of
-    the cells'. `own_sd`, where the cells have it, is that of a mean of cells whose
-    draws are independent.
+    Returns: rows of the same form. `n` is the smallest of the cells'. `own_sd`, where
+    the cells have it, is that of a mean of cells whose draws are independent.
     The interval is that of the mean of the replicates, or of the mean without each
     unit: cells on the same items share their resamples (same seed); for columns from
     different data sets pass different seeds to `table`.
@@ -429,10 +406,7 @@ def averaged(
 
 
 def _mean_cell(cells: pd.DataFrame, rounding: str) -> dict[str, Any]:
-    """The mean of cells with its interval, as the columns of a table.
-
-    rounding: what the signature says of it.
-    """
+    """The mean of cells with its interval, as the columns of a table."""
     value = float(cells["value"].mean(skipna=False))
     # The mean has the first cell's signature, but an interval of its own.
     stated, *judge = cells["signature"].iat[0].partition("|judge:")
@@ -463,10 +437,7 @@ def _mean_cell(cells: pd.DataFrame, rounding: str) -> dict[str, Any]:
 
 
 def noted(table: pd.DataFrame, notes: Mapping[tuple[str, str], str]) -> pd.DataFrame:
-    """The same correlations, each reason after what `notes` say of its cell.
-
-    notes: (row, column) -> text.
-    """
+    """The same table, each reason after what `notes` ((row, column) -> text) say."""
     keys = zip(table["row"], table["column"], strict=True)
     beginnings = pd.Series([notes.get(key, "") for key in keys], table.index)
     reasons = beginnings + "; " + table["reason"]
@@ -474,10 +445,8 @@ def noted(table: pd.DataFrame, notes: Mapping[tuple[str, str], str]) -> pd.DataF
 
 
 def cells(*tables: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
-    """Tables of correlations as one frame for `report.Output.compare`.
-
-    extra: the rows that have no printed one.
-    Returns: the tables without replicates, with a column `extra`.
+    """Tables of correlations as one frame for `report.Output.compare`, without
+    replicates, with a column `extra` for the rows that have no printed one.
     """
     joined = pd.concat(tables, ignore_index=True)
     joined = joined.drop(columns=["replicates", "part"], errors="ignore")

@@ -1,24 +1,21 @@
 """One run of an evaluator over rows: every row gets its score or a reason.
 
 `prepared` makes a `Job` from the words of a command line: the evaluator, the engine and
-the store, and rows that were checked. The job then scores part by part (`parts`,
-`score`), fits first (`fit`, `cross_fit`), only makes completions (`fill`), or says what
-it would ask (`planned`). `record` and `summary` say what was done.
+the store, and rows that were checked. The job then scores (`score`), fits first (`fit`,
+`cross_fit`), only makes completions (`fill`), or says what it would ask (`planned`).
+`record` and `summary` say what was done.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
-import inspect
 import json
-from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,20 +29,15 @@ from nlgeval_lib.evaluators.metric import Metric, PairMetric
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.names import pair
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
-from nlgeval_lib.scoring import cells, named, provenance, rows
+from nlgeval_lib.scoring import named, provenance, rows
 from nlgeval_lib.scoring.asking import ProgressBar, Reads, Run, ask
 from nlgeval_lib.scoring.named import EngineChoice
 from nlgeval_lib.scoring.rows import InputError, Parts, Rows
 from nlgeval_lib.scoring.tally import Tally
 
-if TYPE_CHECKING:
-    from nlgeval_lib.scoring.score_files import ScoreFile
-
 # The stages whose completions `Judge.parse` reads; in others a judge writes lists,
 # analyses and the like.
 PARSED = ("score", "criteria", "format")
-
-
 # what helps where a column's cells look like lists
 _PACKED = {
     "output": "; a row is one output",
@@ -56,26 +48,23 @@ _PACKED = {
 
 @dataclass
 class Job:
-    """Rows, the evaluator, and for one that asks a language model the engine and the
-    store.
-
-    An evaluator scores a part of the rows at a time; one whose scores depend on all of
-    them says so: `whole_file = True`.
+    """Rows, the evaluator, and for one that asks a language model engine and store.
 
     name: of the evaluator, as the user gave it.
     data: the rows.
     evaluator: a metric, a metric of pairs or a judge.
-    engine: that answers a judge; None for a metric.
-    store: of the completions; None for a metric.
+    engine, store: of a judge; None for a metric.
     skip_incomplete: whether a row that lacks something gets a reason in place of a
     score, rather than ending the run.
     run: what came of the completions.
     remarks: after `check`, which rows are there twice and which columns hold lists that
-    are read as one text, in words; "" for neither.
+    are read as one text, in words.
+
+    Raises: InputError naming row and column for a cell that will not do.
     """
 
     name: str
-    data: Rows | Parts
+    data: Any
     evaluator: Any
     engine: Any = None
     store: Any = None
@@ -83,17 +72,18 @@ class Job:
     run: Run = field(default_factory=Run)
     remarks: str = ""
 
+    def __post_init__(self) -> None:
+        self.data: Rows = self.data.whole()
+
     @property
     def judge(self) -> bool:
         """Whether the evaluator asks a language model through the store."""
         return isinstance(self.evaluator, Judge)
 
     def notice(self) -> str:
-        """What a user should know before the first row is scored, in one line; "" if
+        """What a user should know before the first row is scored: of a metric its own
+        notice (the encoder), of a judge what its default of draws means; "" for
         nothing.
-
-        Of a metric its own notice (the encoder), of a judge how many completions its
-        default of draws means.
         """
         if not self.judge:
             if hasattr(self.evaluator, "notice"):
@@ -110,33 +100,20 @@ class Job:
     def check(self) -> None:
         """Pass where all rows can be scored, and note what is to be known of them.
 
-        All rows are read once for this, so that a run does not end after hours at a
-        cell that will not do.
         Raises: InputError for a column that is not there, and, unless incomplete rows
-        are to be skipped, for the first row that lacks something; and as the parts of
-        the data do.
+        are to be skipped, for the first row that lacks something.
         """
-        first = ""
-        count = 0  # of the rows that lack something
-        keys = []
-        lists: Counter[str] = Counter()
-        for part in self.data:
-            lists.update(rows.lists_as_text(part))
-            reasons = self._incomplete(part)
-            if reasons and not first:
-                first = reasons[min(reasons)]
-            count += len(reasons)
-            keys.append(rows.keys_of(part))
-        if count and not self.skip_incomplete:
+        reasons = self._incomplete()
+        if reasons and not self.skip_incomplete:
             advice = "; --skip-incomplete leaves it without a score"
-            if count > 1:
+            if len(reasons) > 1:
                 advice = (
-                    f" ({count - 1} more rows lack something; "
+                    f" ({len(reasons) - 1} more rows lack something; "
                     "--skip-incomplete leaves them without a score)"
                 )
-            raise InputError(first + advice)
-        remarks = [rows.repeated(self.data, keys)]
-        for ours, number in lists.items():
+            raise InputError(reasons[min(reasons)] + advice)
+        remarks = [rows.repeated(self.data)]
+        for ours, number in rows.lists_as_text(self.data).items():
             column = self.data.theirs[ours]
             remarks.append(
                 f"{number} of {len(self.data)} cells of {column} look like a list and "
@@ -144,94 +121,53 @@ class Job:
             )
         self.remarks = "; ".join(filter(None, remarks))
 
-    def _incomplete(self, part: Rows) -> dict[int, str]:
-        """Position in the part -> the reason why a row cannot be scored.
-
-        Raises: InputError for a column that is not there.
-        """
+    def _incomplete(self) -> dict[int, str]:
+        """Position -> the reason why a row cannot be scored."""
         if isinstance(self.evaluator, PairMetric):
             needs = ["output", "references"]
-            return rows.incomplete(part, needs, self.name, empty_is_missing=False)
+            return rows.incomplete(self.data, needs, self.name, empty_is_missing=False)
         if not isinstance(self.evaluator, Judge | Metric):
             return {}
         needs = [*self.evaluator.needs]
         if "output_1" not in needs:  # a judge of pairs is shown two
             needs = ["output", *needs]
         advice = getattr(self.evaluator, "advice", "")  # metrics have none
-        return rows.incomplete(part, needs, self.name, advice=advice)
-
-    def _judge_and_stages(
-        self, frame: pd.DataFrame, criteria: bool = False
-    ) -> tuple[Judge, list[Sample], Stages[Any]]:
-        """The judge for this engine, complete rows as its samples, and what it asks.
-
-        criteria: the stages of an HD-Eval that is not fitted, which end at the scores
-        on its criteria.
-        """
-        judge = self.evaluator.for_engine(self.engine)
-        samples = judge.given(frame)
-        if criteria:
-            return judge, samples, judge.criteria_stages(samples, judge.used())
-        return judge, samples, judge.stages(samples)
+        return rows.incomplete(self.data, needs, self.name, advice=advice)
 
     def _complete_rows(self) -> pd.DataFrame:
         """All rows that can be scored."""
-        data = self.data.whole()
-        return _without(data.frame, self._incomplete(data))
+        frame = self.data.frame
+        incomplete = self._incomplete()
+        return frame.iloc[[row for row in range(len(frame)) if row not in incomplete]]
 
-    def parts(
-        self, bar: ProgressBar, score_file: ScoreFile | None = None
-    ) -> Iterator[pd.DataFrame]:
-        """The scores of every row, part by part: `value, status, reason` and perhaps
-        `details`.
+    def score(self, bar: ProgressBar) -> pd.DataFrame:
+        """The scores of every row, in order: `value, status, reason` and perhaps
+        `details`. bar: shows the progress.
 
-        bar: shows the progress.
-        score_file: keeps the scores of each part; what it has is not made again.
         Raises: ValueError for what the evaluator refuses; EngineError; Unavailable;
         KeyboardInterrupt with every finished completion stored.
         """
-        start = 0
-        for number, part in enumerate(self.data):
-            bar.part(self.name, start, len(self.data), len(part))
-            make = functools.partial(self._scored, part, bar)
-            if score_file:
-                yield score_file.scores(number, part, make)
-            else:
-                yield make()
-            start += len(part)
-
-    def score(self, bar: ProgressBar) -> pd.DataFrame:
-        """All parts as one frame, in the order of the rows.
-
-        Raises: as `parts`.
-        """
-        return _joined(list(self.parts(bar)))
-
-    def _scored(self, part: Rows, bar: ProgressBar) -> pd.DataFrame:
-        """The scores of a part in the order of its rows, as `parts` gives them."""
-        reasons = self._incomplete(part)
-        frame = _without(part.frame, reasons)
+        frame = self._complete_rows()
         if self.judge:
-            judge, samples, stages = self._judge_and_stages(frame)
-            judgments = self._ask(stages, judge, samples, bar)
+            judge, samples = self._samples(frame)
+            judgments = self._ask(judge.stages(samples), judge, samples, bar)
             scored = judge.framed(frame.index, judgments, self.engine)
         else:
             scored = self.evaluator.score(frame)
+        reasons = self._incomplete()
         if not reasons:
             return scored
         # Put the rows that were left out back into their places, with their reasons.
-        positions = sorted(reasons)
-        gaps = [Judgment.missing(Status.EMPTY, reasons[place]) for place in positions]
-        unscored = score_frame(part.frame.index[positions], gaps)
+        places = self.data.frame.index
+        gaps = [Judgment.missing(Status.EMPTY, why) for why in reasons.values()]
+        unscored = score_frame(places[list(reasons)], gaps)
         if "details" in scored.columns:
             unscored["details"] = [{} for _ in gaps]
-        return _joined([scored, unscored]).loc[part.frame.index]
+        return _joined([scored, unscored]).loc[places]
 
-    def fit(self, rated: Rows | Parts, bar: ProgressBar) -> None:
-        """Fit the evaluator on rated rows.
+    def fit(self, rated: Parts, bar: ProgressBar) -> None:
+        """Fit the evaluator on rows with ratings.
 
-        rated: rows with ratings, all of which are held at once.
-        bar: shows the progress.
         Raises: InputError where it is not fitted on ratings; ValueError where it learns
         nothing or the rows do not serve.
         """
@@ -246,29 +182,24 @@ class Job:
                 progress=bar.report,
             )
 
-    def cross_fit(
-        self, folds: int, bar: ProgressBar, score_file: ScoreFile | None = None
-    ) -> pd.DataFrame:
+    def cross_fit(self, folds: int, bar: ProgressBar) -> pd.DataFrame:
         """As `score`, each row by the evaluator as fitted on the rows of the other
         folds; an input is in one fold.
 
         folds: how many. Rows need ratings; without an `input_id`, the output names the
         input.
-        score_file: keeps the scores of all rows as one part.
         Raises: InputError for fewer inputs than folds; and as `fit` and `score`.
         """
-        data = self.data = self.data.whole()
-        frame = data.frame
-        input_column = "input_id" if "input_id" in frame else "output"
-        codes, inputs = pd.factorize(frame[input_column].astype(str))
+        data = self.data
+        input_column = "input_id" if "input_id" in data.frame else "output"
+        codes, inputs = pd.factorize(data.frame[input_column].astype(str))
         if len(inputs) < folds:
             raise InputError(
                 f"--cross-fit {folds}: {data.name} has {len(inputs)} inputs"
             )
         # Inputs, not rows, are dealt out: no input has outputs on both sides.
         order = np.random.default_rng(0).permutation(len(inputs))
-        fold_of_input = order % folds
-        fold = fold_of_input[codes]
+        fold = (order % folds)[codes]
         parts = []
         fitted_on = []
         for number in range(folds):
@@ -277,10 +208,8 @@ class Job:
             held_out = dataclasses.replace(self, data=data.take(fold == number))
             parts.append(held_out.score(bar))
         self.evaluator.fitted_on = f"{folds} folds by input, {'+'.join(fitted_on)}"
-        scores = _joined(parts).loc[frame.index]
+        scores = _joined(parts).loc[data.frame.index]
         scores.attrs["signature"] = self.evaluator.signature(self.engine)
-        if score_file:
-            return score_file.scores(0, data, lambda: scores)
         return scores
 
     def fill(self, bar: ProgressBar) -> str:
@@ -291,8 +220,7 @@ class Job:
         """
         if not self.unfitted():
             tally = Tally()
-            for scored in self.parts(bar):
-                tally.add(scored)
+            tally.add(self.score(bar))
             return tally.lines()[0]
         table = self.criteria(bar)
         count, criteria = table.shape
@@ -303,15 +231,16 @@ class Job:
         )
 
     def criteria(self, bar: ProgressBar) -> pd.DataFrame:
-        """The scores of every row that can be scored on every criterion of an HD-Eval
-        that is not fitted: rows x criteria, NaN where a score is missing.
+        """The scores of every complete row on every criterion of an HD-Eval that is not
+        fitted: rows x criteria, NaN where a score is missing.
 
         Raises: as `score`.
         """
         from nlgeval_lib.evaluators import hdeval
 
         frame = self._complete_rows()
-        judge, samples, stages = self._judge_and_stages(frame, criteria=True)
+        judge, samples = self._samples(frame)
+        stages = judge.criteria_stages(samples, judge.used())
         return hdeval.values(self._ask(stages, judge, samples, bar), frame.index)
 
     def planned(self) -> list[Stage]:
@@ -320,7 +249,11 @@ class Job:
 
         Raises: ValueError for what the evaluator refuses, and what the engine would.
         """
-        _, _, stages = self._judge_and_stages(self._complete_rows(), self.unfitted())
+        judge, samples = self._samples(self._complete_rows())
+        if self.unfitted():
+            stages: Stages[Any] = judge.criteria_stages(samples, judge.used())
+        else:
+            stages = judge.stages(samples)
         plan = staged.plan(stages, self.engine, self.store)
         for stage in plan:
             self.engine.check(stage.sampling)
@@ -337,6 +270,11 @@ class Job:
         aggregator = self.evaluator.aggregator
         return aggregator.needs_ratings and not aggregator.fitted
 
+    def _samples(self, frame: pd.DataFrame) -> tuple[Any, list[Sample]]:
+        """The judge for this engine, and rows as its samples."""
+        judge = self.evaluator.for_engine(self.engine)
+        return judge, judge.given(frame)
+
     def _ask(
         self,
         stages: Stages[Any],
@@ -344,12 +282,9 @@ class Job:
         samples: Sequence[Sample],
         bar: ProgressBar,
     ) -> Any:
-        """The result of the stages, asked with a parse rate.
-
-        A completion has only its key: the sample that it is about is found by the keys
-        of its request's draws.
-        """
-        # reversed, so that of samples alike in id the first counts
+        """The result of the stages, asked with a parse rate."""
+        # A completion has only its key: its sample is found by the keys of its
+        # request's draws. Reversed, so that of samples alike in id the first counts.
         by_id = {sample.id: sample for sample in reversed(samples)}
 
         def reader(stage: Stage) -> Reads | None:
@@ -369,38 +304,9 @@ class Job:
 
         return ask(stages, judge.name, self.engine, self.store, bar, self.run, reader)
 
-    # -- the record and the summary
-
-    def key(self) -> str:
-        """What determines the scores of the rows, where they are the evaluator's alone,
-        as text.
-
-        A run that was stopped goes on from the parts of one with the same key
-        (`ScoreFile`). "" where a model is asked, whose completions are stored, and
-        where the rows are no file's.
-        """
-        data = self.data
-        if self.judge or isinstance(data, Rows) or not data.sha256:
-            return ""
-        code = inspect.getsourcefile(type(self.evaluator))
-        determinants = [
-            data.sha256,
-            data.plan.sources,
-            data.plan.filled,
-            data.plan.guessed,
-            len(data),
-            self.skip_incomplete,
-            self.evaluator.signature(),
-            cells.ROWS,
-            cells.BYTES,
-            nlgeval_lib.__version__,
-            Path(code).read_text("utf-8") if code else "",
-        ]
-        return json.dumps(determinants)
-
     def record(self, tally: Tally) -> dict[str, Any]:
         """What is recorded beside these scores, as plain values: evaluator, engine,
-        input, counts, versions. tally: of all parts.
+        input, counts, versions.
         """
         record: dict[str, Any] = {
             "signature": tally.signature,
@@ -419,21 +325,18 @@ class Job:
             "missing_values": list(self.data.missing_values),
             "fitted_on": getattr(self.evaluator, "fitted_on", ""),
         }
-        record |= {name: value for name, value in further.items() if value}
         engine = self.engine
         if engine is not None:
             record["engine"] = engine.name
             record["model"] = engine.model
             record["revision"] = engine.revision
-            further = {"completions_made_by": None}
             if self.store is not None:
                 makers = self.store.makers(engine.model, engine.revision)
                 further["completions_made_by"] = makers
-            served = sorted(getattr(engine, "served", ()))
-            further["model_named_by_server"] = served
-            for name in ("about", "extra_body"):
-                further[name] = getattr(engine, name, None)
-            record |= {name: value for name, value in further.items() if value}
+            further["model_named_by_server"] = sorted(getattr(engine, "served", ()))
+            further["about"] = getattr(engine, "about", None)
+            further["extra_body"] = getattr(engine, "extra_body", None)
+        record |= {name: value for name, value in further.items() if value}
         counts = self.run.counts
         if counts:
             names = ("total", "stored", "done", "failed")
@@ -445,10 +348,7 @@ class Job:
         return record
 
     def summary(self, tally: Tally) -> list[str]:
-        """Coverage, what was asked, the signature: a line each.
-
-        tally: of all parts.
-        """
+        """Coverage, what was asked, the signature: a line each."""
         lines = tally.lines()
         if self.run.counts:
             lines.append(self.run.summary())
@@ -457,7 +357,7 @@ class Job:
 
 
 def prepared(
-    data: Rows | Parts,
+    data: Parts,
     name: str,
     settings: Sequence[str],
     choice: EngineChoice,
@@ -498,28 +398,19 @@ def prepared(
     if name == "prometheus" and not load:
         settings = [*settings, *_settings_as_trained(choice.model, settings, arguments)]
     evaluator = named.evaluator(name, settings, load, **arguments)
-    if getattr(evaluator, "whole_file", False):
-        data = data.whole()
     job = Job(name, data, evaluator, skip_incomplete=skip_incomplete)
     job.check()
     if not asks:
         return job
-    _connect(job, choice, ready)
-    return job
-
-
-def _connect(job: Job, choice: EngineChoice, engine: Engine | None) -> None:
-    """Give a job its store and its engine: one that is there already, or the chosen
-    one, which is started.
-    """
     job.store = named.store(choice.store)
     job.run.ask_again = choice.ask_again
     if choice.engine != "replay" and not choice.planning:
         named.check_store(job.store)
-    job.engine = engine
-    if engine is None:
+    job.engine = ready
+    if ready is None:
         job.engine = choice.start(job.store)
         named.check_stand_in(job.engine, choice.model, job.store, choice.planning)
+    return job
 
 
 def _settings_as_trained(
@@ -539,13 +430,6 @@ def _settings_as_trained(
     omitted = views[0].removeprefix("no_")
     names = {*arguments, *(pair(text)[0] for text in settings)}
     return [f"{omitted}=no"] if omitted and omitted not in names else []
-
-
-def _without(frame: pd.DataFrame, positions: Collection[int]) -> pd.DataFrame:
-    """The rows of a frame but those at these positions."""
-    if not positions:
-        return frame
-    return frame.iloc[[row for row in range(len(frame)) if row not in positions]]
 
 
 def _joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:

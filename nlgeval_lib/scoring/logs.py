@@ -13,9 +13,11 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from nlgeval_lib.names import meant
 from nlgeval_lib.scoring.cells import InputError
@@ -87,7 +89,7 @@ def rows_of(value: Any, log: str = "", name: str = "") -> tuple[list[Any], str]:
     name: of the file, for messages.
     Raises: InputError where the file holds no list that is known.
     """
-    if log and log not in shapes():
+    if log and log not in (*shapes(), MQM):
         rows = at(value, log)
         if not isinstance(rows, list):
             raise InputError(
@@ -96,7 +98,7 @@ def rows_of(value: Any, log: str = "", name: str = "") -> tuple[list[Any], str]:
             )
         return rows, f"the list {log}"
     log_name = log or _found(value)
-    if log_name:
+    if log_name in shapes():
         shape = shapes()[log_name]
         rows = value if "row" in shape else at(value, shape["rows"])
         if not isinstance(rows, list):
@@ -111,14 +113,20 @@ def rows_of(value: Any, log: str = "", name: str = "") -> tuple[list[Any], str]:
     if table is not None:
         return table, "a frame of pandas"
     lists = dict(_lists(value))
-    inside = "; ".join(
-        f"{path} is a list of {count} (--from {path})" for path, count in lists.items()
-    )
-    raise NoList(
-        f"{name} holds one {type(value).__name__}; a list of objects is needed"
-        + (f"; {inside}" if inside else ""),
-        lists,
-    )
+    message = f"{name} holds one {type(value).__name__}; a list of objects is needed"
+    for path, count in lists.items():
+        message += f"; {path} is a list of {count} (--from {path})"
+    raise NoList(message, lists)
+
+
+def several(frame: pd.DataFrame) -> str:
+    """Why samples of a log stand there more than once, in words; "" where they do not."""
+    if not {*shapes()["lm_eval"]["row"], "filter"} <= {*frame.columns}:
+        return ""
+    filters = sorted(map(str, frame["filter"].unique()))
+    if len(filters) < 2:
+        return ""
+    return f"a sample stands there for each of {', '.join(filters)}"
 
 
 def _found(value: Any) -> str:
@@ -141,22 +149,22 @@ def _rows(shape: Mapping[str, Any], content: Any, row: Any) -> Iterator[Any]:
     if not isinstance(row, Mapping):
         yield row
         return
-    list_name = shape.get("each") or shape.get("by_user")
-    members = row.get(list_name) if list_name else None
+    members = [row]
     if "by_user" in shape:
-        for user, answers in _by_user(members):
-            single = {**row, list_name: answers, "user_id": user}
-            yield _row(shape["columns"], content, single)
-        return
+        name = shape["by_user"]
+        answers = _by_user(row.get(name)).items()
+        members = [{**row, name: said, "user_id": user} for user, said in answers]
+    elif "each" in shape:
+        name = shape["each"]
+        members = [{**row, name: member} for member in row.get(name) or ()]
     # what nobody annotated is a row too
-    for member in members or [None]:
-        with_member: Any = row if member is None else {**row, list_name: member}
-        yield _row(shape["columns"], content, with_member)
+    for member in members or [row]:
+        yield _row(shape["columns"], content, member)
 
 
-def _by_user(responses: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
+def _by_user(responses: Any) -> dict[Any, dict[str, Any]]:
     """Each user's answers as Argilla writes them, question -> answer: a list of answers
-    a question, or a list of users' records. One without a user where nobody answered.
+    a question, or a list of users' records.
     """
     answers: dict[Any, dict[str, Any]] = {}
     if isinstance(responses, dict):
@@ -168,7 +176,7 @@ def _by_user(responses: Any) -> Iterator[tuple[Any, dict[str, Any]]]:
         for number, record in enumerate(responses):
             user = record.get("user_id") or number
             answers[user] = dict(record.get("values") or {})
-    yield from answers.items() or [(None, {})]
+    return answers
 
 
 def _row(
@@ -179,9 +187,8 @@ def _row(
     for ours, paths in columns.items():
         for path in paths:
             if "*" in ours:
-                found = _several(row, path)
-                named = {ours.replace("*", name): cell for name, cell in found}
-                columns_read = {**named, **columns_read}
+                for name, cell in _several(row, path):
+                    columns_read.setdefault(ours.replace("*", name), cell)
             elif columns_read.get(ours) is None:
                 inside, root = (path[1:], content) if path[0] == "/" else (path, row)
                 cell = at(root, inside)
@@ -192,20 +199,17 @@ def _row(
 
 def _several(row: Any, path: str) -> Iterator[tuple[str, Any]]:
     """The columns of a path with a step for several: name -> value."""
-    steps = path.split(".")
-    place = next(i for i, step in enumerate(steps) if step == "*" or step[0] == "[")
-    inner = at(row, ".".join(steps[:place]))
-    by_name: dict[str, Any] = {}
-    if steps[place] == "*" and isinstance(inner, Mapping):
-        by_name = {str(name): value for name, value in inner.items()}
-    elif isinstance(inner, list):
-        key = steps[place].strip("[]")
-        by_name = {str(at(record, key)): record for record in inner}
-    path_after = ".".join(steps[place + 1 :])
+    before, step, after = re.split(r"(\*|\[.*?\])", path, maxsplit=1)
+    inner = at(row, before.rstrip("."))
+    by_name: dict[Any, Any] = {}
+    if step == "*" and isinstance(inner, Mapping):
+        by_name = dict(inner)
+    elif step != "*" and isinstance(inner, list):
+        by_name = {str(at(record, step.strip("[]"))): record for record in inner}
     for name, value in by_name.items():
-        cell = at(value, path_after) if path_after else value
+        cell = at(value, after[1:]) if after else value
         if cell is not None and isinstance(cell, _PLAIN):
-            yield name, cell
+            yield str(name), cell
 
 
 def _of_pandas(value: Any) -> list[dict[str, Any]] | None:
@@ -226,17 +230,17 @@ def _of_pandas(value: Any) -> list[dict[str, Any]] | None:
     names = list(inner[0])
     if any(list(record) != names for record in inner):
         return None
-    numbers = [str(number) for number in range(len(names))]
-    if names == numbers:
-        return [{name: value[name][place] for name in value} for place in names]
-    cells = [cell for record in inner for cell in record.values()]
-    if len(value) < 2 or not all(isinstance(cell, _PLAIN) for cell in cells):
-        return None
-    # by index, or by column with an index of names: few columns, many rows
-    if len(value) < len(names) and len(names) > 20:
-        rows = [{name: value[name][place] for name in value} for place in names]
-        return _indexed(names, rows)
-    return _indexed(list(value), [dict(record) for record in inner])
+    is_by_column = names == list(map(str, range(len(names))))
+    if not is_by_column:
+        cells = [cell for record in inner for cell in record.values()]
+        if len(value) < 2 or not all(isinstance(cell, _PLAIN) for cell in cells):
+            return None
+        # few columns and many rows: by column, with an index of names
+        is_by_column = len(value) < len(names) and len(names) > 20
+    if not is_by_column:
+        return _indexed(list(value), [dict(record) for record in inner])
+    rows = [{name: value[name][place] for name in value} for place in names]
+    return _indexed(names, rows)
 
 
 def _indexed(index: Any, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -247,10 +251,9 @@ def _indexed(index: Any, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return rows
     if all(str(name).isdigit() for name in index):
         return rows
-    return [
-        {"index": name if isinstance(name, str | int) else str(name), **row}
-        for name, row in zip(index, rows, strict=True)
-    ]
+    for name, row in zip(index, rows, strict=True):
+        row.setdefault("index", name if isinstance(name, str | int) else str(name))
+    return rows
 
 
 def _lists(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
@@ -263,13 +266,12 @@ def _lists(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, in
 
 
 def mqm_ratings(
-    errors: Iterator[tuple[str, dict[str, Any]]], remarks: list[str]
+    errors: Iterable[tuple[str, dict[str, Any]]], remark: Callable[[str], None]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The ratings of a log of WMT's MQM, each of a segment by a rater: minus the sum of
     its errors' weights, 0 at best.
 
-    errors: the rows of the log, each with its place. remarks: what is to be known of
-    the ratings is added.
+    errors: the rows of the log, each with its place. remark: takes what is to be known.
     Returns: the place of the first error and the row of each rating: its columns, with
     `input_id`, `output` and `human`, which is None where an error has no weight.
     """
@@ -280,31 +282,29 @@ def mqm_ratings(
         if severity == _TEST:
             continue
         segment = row.get("globalSegId") or row.get("seg_id")
-        names = ("system", "doc", "rater")
-        rating = (*map(row.get, names), segment)
-        first.setdefault(
-            rating, (place, row | {"input_id": f"{row.get('doc')} {segment}"})
-        )
+        rating = (row.get("system"), row.get("doc"), row.get("rater"), segment)
+        row["input_id"] = f"{row.get('doc')} {segment}"
+        first.setdefault(rating, (place, row))
         category = str(row.get("category")).strip().lower()
         weight = _BY_CATEGORY.get((category, severity), _BY_SEVERITY.get(severity))
         if category.startswith("non-translation"):
             weight = _NON_TRANSLATION
         weights.setdefault(rating, []).append(weight)
-    unweighted = sum(None in of_rating for of_rating in weights.values())
-    remark = (
+    said = (
         f"it is read as a log of {MQM}: {sum(map(len, weights.values())):,} rows are "
         f"{len(first):,} ratings, each minus the sum of its errors' weights"
     )
+    unweighted = sum(None in of_rating for of_rating in weights.values())
     if unweighted:
-        remark += f"; {unweighted:,} have an error of unknown weight and are missing"
-    if remark not in remarks:
-        remarks.append(remark)
+        said += f"; {unweighted:,} have an error of unknown weight and are missing"
+    remark(said)
     for rating, (place, row) in first.items():
-        of_rating = [weight for weight in weights[rating] if weight is not None]
-        complete = len(of_rating) == len(weights[rating])
+        # an error's place in the text is marked
         texts = {"output": row.pop("target", None), "source": row.pop("source", None)}
         for name, text in texts.items():
-            # an error's place in the text is marked
             row[name] = re.sub("</?v>", "", text) if text else text
-        row["human"] = round(0.0 - math.fsum(of_rating), 6) if complete else None
+        row["human"] = None
+        known = [weight for weight in weights[rating] if weight is not None]
+        if len(known) == len(weights[rating]):
+            row["human"] = round(0.0 - math.fsum(known), 6)
         yield place, {name: row[name] for name in row if name not in ERROR_COLUMNS[1:]}

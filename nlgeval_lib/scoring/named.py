@@ -51,10 +51,8 @@ class EngineChoice:
     base_url: the server's address, for the engine openai.
     settings: `name=value` texts, options of the engine.
     store: the completions' folder, "" for the checkout's own.
-    tokenizer: in planning, a folder or name to count tokens with; "" for the model's
-    own.
     planning: a stand-in is started that loads no weights; it counts tokens where the
-    model's tokenizer, or `tokenizer`, is here.
+    model's tokenizer is here.
     ask_again: which stored completions are asked again, "empty" or "unparsed" ones
     ("failed" are not stored).
     on: "ray" for `replicas` on the GPUs of this machine, "ray=ADDRESS" on those of a
@@ -69,7 +67,6 @@ class EngineChoice:
     base_url: str = ""
     settings: Sequence[str] = ()
     store: str | Path = ""
-    tokenizer: str = ""
     planning: bool = False
     ask_again: str = ""
     on: str = ""
@@ -119,8 +116,8 @@ class EngineChoice:
             raise InputError(f"engine {name}: {error}") from error
         if self.planning and not local:
             self._plan_without_server(engine)
-        if self.planning and (local or self.tokenizer):
-            engine.count_tokens = self._counter(needed=not local)
+        if self.planning and local:
+            engine.count_tokens = self._counter()
         engine.shard = self.shard
         return engine
 
@@ -173,27 +170,20 @@ class EngineChoice:
             # With this dialect the plan refuses nothing that the server may take.
             engine.dialect = "vllm"
 
-    def _counter(self, needed: bool) -> Callable[[Sequence[Request]], list[int] | None]:
+    def _counter(self) -> Callable[[Sequence[Request]], list[int] | None]:
         """The function that counts prompt tokens, those of a chat's template included;
         it gives None for a model without a tokenizer here.
-
-        Raises: InputError where a tokenizer is needed and not here.
         """
-        name = models.placed(self.tokenizer or self.model)
-        if not needed and not models.may_be_here(name):
+        name = models.placed(self.model)
+        if not models.may_be_here(name):
             return lambda requests: None
         from transformers import AutoTokenizer
 
-        revision = None if self.tokenizer else self.revision or None
         try:
             tokenizer = AutoTokenizer.from_pretrained(
-                name, revision=revision, local_files_only=True
+                name, revision=self.revision or None, local_files_only=True
             )
         except (OSError, ValueError, KeyError, ImportError):
-            if needed:
-                raise InputError(
-                    f"no tokenizer {self.tokenizer}; give a folder that has one"
-                ) from None
             return lambda requests: None
         has_template = getattr(tokenizer, "chat_template", None) is not None
 
@@ -238,10 +228,7 @@ def local_judge(name: str) -> tuple[str, str]:
 
 
 def _is_plain_address(url: str) -> bool:
-    """Whether it is a server's address without a user name or a key in it.
-
-    Such an address is recorded beside the scores.
-    """
+    """Whether it is a server's address without a user name or a key in it."""
     try:
         address = urlsplit(url)
     except ValueError:  # of brackets that are not closed

@@ -1,8 +1,6 @@
 """What a run would ask and cost; nothing is asked.
 
-`plan` counts the requests of one run, stage by stage: `StagePrompts` holds a stage as it
-is counted, `_Tally` the numbers of the stages of one name. `in_words` says a plan to a
-person.
+`plan` counts the requests of one run, stage by stage; `in_words` says it to a person.
 """
 
 from __future__ import annotations
@@ -44,10 +42,9 @@ _AT_ONCE = 1000  # requests that are looked up in a store together
 def plan(
     stages: Sequence[Stage], engine: Engine, store: Store | None = None
 ) -> pd.DataFrame:
-    """What each stage of a run would ask, in order; equal stages of one name are one
-    row.
+    """What each stage of a run (`evaluators.stages.plan`) would ask, in order; equal
+    stages of one name are one row.
 
-    stages: of a run, as `evaluators.stages.plan` gives them.
     engine: counts the tokens of prompts, where it can.
     store: where completions are looked up; None: nothing is stored.
     Returns: a row a stage, tokens being of the completions still to be asked. `stage`
@@ -65,9 +62,7 @@ def plan(
 class StagePrompts:
     """A stage's prompts as a plan counts them, which are the same for many models.
 
-    name, sampling, exact: of the stage.
-    digests: what identifies each request's prompt.
-    characters: of each request.
+    digests, characters: of each request's prompt.
     stage: with the texts, for a model of which completions are stored or whose
     tokenizer is here; else None.
     """
@@ -99,9 +94,7 @@ def counted_stages(
 ) -> pd.DataFrame:
     """The frame of `plan`.
 
-    planned: the stages, in order.
-    counted_draws: those of other judges of the model; the draws of these stages are
-    added.
+    counted_draws: those of other judges of the model; those of these stages are added.
     """
     by_name: dict[str, list[StagePrompts]] = {}
     for prompts in planned:
@@ -136,7 +129,7 @@ class _Tally:
     def add(
         self, prompts: StagePrompts, store: Store | None, counted_draws: DrawsCounted
     ) -> None:
-        """Count one stage more. counted_draws: as `counted_stages` has them."""
+        """Count one stage more."""
         asked_with = canonical(prompts.sampling.key())
         draws = prompts.sampling.n
         self.exact = self.exact and prompts.exact
@@ -214,19 +207,13 @@ def in_words(
     planned: pd.DataFrame,
     rate: float | None = None,
     prices: tuple[float, float] | None = None,
-    new_tokens: float | None = None,
 ) -> Iterator[str | pd.DataFrame]:
     """A plan of stages (`plan`) as people read it: a table, then lines.
 
     rate: tokens written a second, for a line about the time; None: no such line.
     prices: for a million prompt tokens and for a million new tokens; None: no line
     about the cost.
-    new_tokens: how long a completion is expected to be, in tokens; None: as planned.
     """
-    # A length that is given takes the place of every guess.
-    if new_tokens is not None:
-        new_tokens = planned["to_ask"] * new_tokens
-        planned = planned.assign(new_tokens=new_tokens, guessed=False)
     yield _stage_table(planned)
     totals = planned[list(COUNTS)].sum()
     prompt, expected, limit = totals[["prompt_tokens", "new_tokens", "limit"]]

@@ -1,20 +1,19 @@
-"""Somebody's own rows, part by part: under the project's column names, every cell that
-is used is checked, once.
+"""Somebody's own rows under the project's column names, every cell that is used
+checked, once.
 
-`Parts` is a file or a data set that is read a part at a time, as often as wanted; each
-part comes as `Rows`, which are in memory. `chosen_rows` makes one of what a user names,
-`of_frame` of a frame, `read` reads a file as it is. Which of the user's columns becomes
-which of ours is decided once, as a `columns.Plan`. `incomplete` says which rows an
-evaluator cannot be shown, and why; `repeated` which rows are there twice.
+`chosen_rows` reads what a user names, `of_frame` takes a frame, `read` reads a file as
+it is. Which of the user's columns becomes which of ours is decided once, as a
+`columns.Plan`. A `Parts` knows it, its `whole()` are the checked `Rows`. `incomplete`
+says which rows an evaluator cannot be shown, and why; `repeated` which rows are there
+twice.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import math
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,7 @@ from nlgeval_lib.scoring.columns import (
     Plan,
 )
 from nlgeval_lib.scoring.settings import pairs
-from nlgeval_lib.scoring.table_files import Dialect, TableFile
+from nlgeval_lib.scoring.table_files import Dialect, read_table
 
 # our column -> the function of `cells` that checks a cell of it
 _READERS: dict[str, Callable[[Any], Any]] = {
@@ -50,40 +49,33 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """The rows of a file or a data set, each part read and checked as it is needed, as
-    often as wanted.
+    """The rows of a file or a data set, and what is taken for what in them; no cell is
+    checked.
 
     name: the file as the user named it, or the data set; messages begin with it.
-    columns: the names as they were written, in order.
-    rows: how many.
-    frames: gives the parts of these columns as they were written; the index has each
-    row's place, such as "line 7".
+    given: the columns as they were written, a missing value as None; the index names
+    each row's place, such as "line 7".
+    plan: what is taken for what.
     sha256: of the file's bytes; "" for a data set.
     earlier: what was recorded beside the file, where it is a file of scores.
-    plan: what is taken for what.
     missing_values: what stands in the file where a rating or score is missing.
     words: what words stand for as numbers (`cells.words_for`).
-    unfit: our column of ids that was not taken -> the cell that speaks against it.
+    unfit: our column of ids that was not taken -> the column that it was to be.
     remarks: what else is to be told of how the file was read.
-
-    Iterating gives `Rows`; it raises InputError naming row and column for a cell that
-    will not do.
     """
 
     name: str
-    columns: Sequence[str]
-    rows: int
-    frames: Callable[[list[str]], Iterable[pd.DataFrame]]
+    given: pd.DataFrame
+    plan: Plan = field(default_factory=Plan)
     sha256: str = ""
     earlier: Mapping[str, Any] = field(default_factory=dict)
-    plan: Plan = field(default_factory=Plan)
     missing_values: Sequence[str] = ()
     words: Sequence[Any] = ()
     unfit: Mapping[str, str] = field(default_factory=dict)
     remarks: Sequence[str] = ()
 
     def __len__(self) -> int:
-        return self.rows
+        return len(self.given)
 
     def __repr__(self) -> str:
         names = []
@@ -92,65 +84,28 @@ class Parts:
         columns_read = ", ".join(names)
         return f"{type(self).__name__}({self.name}: {len(self):,} rows; {columns_read})"
 
-    def __iter__(self) -> Iterator[Rows]:
-        """The parts in order, each checked; no row is given beyond the first `rows`."""
-        remaining = self.rows
-        for frame in self.frames([*self.columns]):
-            raw = _plain(frame.iloc[:remaining])
-            fields = {**vars(self), "rows": len(raw)}
-            yield Rows(**fields, given=raw, frame=self._checked(raw))
-            remaining -= len(raw)
-            if not remaining:
-                return
-
-    def _checked(self, raw: pd.DataFrame) -> pd.DataFrame:
-        """Rows as they were written under our names, each cell with a meaning checked."""
-        read = {}
-        for ours in (*self.plan.sources, *self.plan.filled):
-            names = self.plan.sources.get(ours, ())
-            if len(names) == 1 and not _reader(ours):
-                read[ours] = raw[names[0]]  # what has no meaning here stays as it is
-            else:
-                read[ours] = self.cells(raw, ours)
-        return pd.DataFrame(read, raw.index)
-
     def whole(self) -> Rows:
-        """All rows at once, in one `Rows`.
+        """The rows with every cell that has a meaning checked.
 
         Raises: InputError naming the row and the column.
         """
-        parts = list(self)
-        if len(parts) == 1:
-            return parts[0]
-        raw = pd.concat([part.given for part in parts])
-        frame = pd.concat([part.frame for part in parts])
-        return replace(parts[0], rows=len(raw), given=raw, frame=frame)
+        checked = {}
+        for ours in (*self.plan.sources, *self.plan.filled):
+            names = self.plan.sources.get(ours, ())
+            if len(names) == 1 and not _reader(ours):
+                checked[ours] = self.given[names[0]]
+            else:
+                checked[ours] = self.cells(ours)
+        return Rows(**vars(self), frame=pd.DataFrame(checked, self.given.index))
 
     def only(self, choose: Callable[[str], bool]) -> Parts:
-        """The same rows with those of our columns that `choose` chooses; no other cell
-        is read.
-        """
-        plan = self.plan.only(choose)
-        needed = {column for names in plan.sources.values() for column in names}
-        read = self.frames
-        return replace(
-            self,
-            plan=plan,
-            frames=lambda names: read([name for name in names if name in needed]),
-        )
+        """The same rows with those of our columns that `choose` chooses."""
+        return replace(self, plan=self.plan.only(choose))
 
-    def check_ids(self) -> None:
-        """Pass where no usual column of ids was left out: whether rows are independent
-        hangs on them.
-
-        Raises: InputError naming the cell.
-        """
-        for ours, problem in self.unfit.items():
-            column = self.plan.left_out[problem]
-            raise InputError(
-                f"{column}; fill it, name another (--map {ours}=COLUMN), or leave the "
-                f"column out (--without {problem!r})"
-            )
+    @property
+    def columns(self) -> list[str]:
+        """The names as they were written, in order."""
+        return list(self.given.columns)
 
     @property
     def theirs(self) -> dict[str, str]:
@@ -159,6 +114,23 @@ class Parts:
         """
         made = {ours: " + ".join(names) for ours, names in self.plan.sources.items()}
         return made | {ours: f"--fill {ours}" for ours in self.plan.filled}
+
+    def ours(self, column: str) -> str:
+        """The name that a column of the user's has here, as `Plan.ours`."""
+        return self.plan.ours(column)
+
+    def check_ids(self) -> None:
+        """Pass where no usual column of ids was left out: whether rows are independent
+        hangs on them.
+
+        Raises: InputError naming the cell.
+        """
+        for ours, column in self.unfit.items():
+            raise InputError(
+                f"{self.plan.left_out[column]}; fill it, name another "
+                f"(--map {ours}=COLUMN), or leave the column out "
+                f"(--without {column!r})"
+            )
 
     def told(self) -> str:
         """What was taken for what and what follows, in one line; "" where there is
@@ -178,16 +150,12 @@ class Parts:
             sentences.append(f"of ratings and scores {marks} stand for none")
         return "; ".join([*sentences, *self.remarks])
 
-    def ours(self, column: str) -> str:
-        """The name that a column of the user's has here, as `Plan.ours`."""
-        return self.plan.ours(column)
-
     def lacks(self, column: str) -> str:
         """That there is no such column, with the nearest name: a message."""
         return columns.lacks(self.name, self.columns, column)
 
     def place(self, row: str, column: str = "") -> str:
-        """How a message names a row by its label, such as "line 7", or a cell of it.
+        """How a message names a row by its label, or a cell of it.
 
         column: one of ours, for a cell; the message has the user's name of it first.
         """
@@ -197,36 +165,26 @@ class Parts:
         ours = f" ({column})" if name != column else ""
         return f"{self.name}, {row}, column {name!r}{ours}"
 
-    def cells(self, raw: pd.DataFrame, ours: str) -> Any:
-        """One of our columns of the plan, each cell of `raw` checked.
+    def cells(self, ours: str) -> Any:
+        """One of our columns of the plan, each cell checked.
 
         Returns: a series of texts or ids, an array of numbers; of several ratings their
         mean, NaN for a row without any.
         Raises: InputError naming the row and the column.
         """
+        places = self.given.index
         if ours in self.plan.filled:
-            return self.read([self.plan.filled[ours]] * len(raw), ours, raw.index)
+            return self.read([self.plan.filled[ours]] * len(self), ours, places)
         names = list(self.plan.sources[ours])
         if len(names) == 1:
-            return self.read(raw[names[0]].tolist(), ours, raw.index)
+            return self.read(self.given[names[0]].tolist(), ours, places)
         if ours != RATING:
-            return self.read(raw[names].to_numpy().tolist(), ours, raw.index)
+            return self.read(self.given[names].to_numpy().tolist(), ours, places)
         ratings = {}
         for column in names:
-            values = raw[column].tolist()
-            ratings[column] = self.read(values, column, raw.index, as_number)
+            values = self.given[column].tolist()
+            ratings[column] = self.read(values, column, places, as_number)
         return pd.DataFrame(ratings).mean(axis=1).to_numpy()
-
-    def has_number(self, column: pd.Series) -> bool:
-        """Whether any cell of a column is a number, as ratings are."""
-        for value in column.dropna().unique():
-            try:
-                read = self.read([value], RATING, pd.Index(["row"]), as_number)
-            except InputError:
-                continue
-            if not np.isnan(read).any():
-                return True
-        return False
 
     def read(
         self, values: Iterable[Any], ours: str, places: pd.Index, reader: Any = None
@@ -240,9 +198,8 @@ class Parts:
         Raises: InputError naming the first that cannot be used.
         """
         reader = reader or _reader(ours)
-        if reader is as_number and self.words:
+        if reader is as_number:
             values = cells.with_words(values, self.words)
-        if reader is as_number and self.missing_values:
             values = cells.without(values, self.missing_values)
         cells_read: list[Any] = []
         try:
@@ -250,9 +207,7 @@ class Parts:
                 cells_read.append(reader(value) if reader else value)
         except ValueError as error:
             place = self.place(places[len(cells_read)], ours)
-            words = ""
-            if reader is as_number:
-                words = cells.words_in(values)
+            words = cells.words_in(values) if reader is as_number else ""
             raise InputError(f"{place}{error}{words}") from None
         if reader is as_number:
             return np.array(cells_read, dtype=float)
@@ -261,23 +216,16 @@ class Parts:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Rows(Parts):
-    """Rows in memory: one part of `Parts`, or all.
+    """Rows whose cells are checked.
 
-    given: the columns as they were written, a missing value as None; the index names
-    each row's place.
-    frame: the columns under the project's names, checked; of `read` the same as
-    `given`.
+    frame: the columns under the project's names; of `read` the same as `given`.
     """
 
-    given: pd.DataFrame
     frame: pd.DataFrame
 
-    def __len__(self) -> int:
-        return len(self.given)
-
-    def __iter__(self) -> Iterator[Rows]:
-        """The rows themselves, as the one part."""
-        yield self
+    def whole(self) -> Rows:
+        """The rows themselves."""
+        return self
 
     def take(self, rows: slice | np.ndarray) -> Rows:
         """Some rows of these: a slice, their positions, or a mask of all rows."""
@@ -285,9 +233,7 @@ class Rows(Parts):
 
     def unused_marks(self, marks: Iterable[str]) -> str:
         """Which of these marks of a missing number (`missing_values`) stand in no
-        rating or score, in words; "" where all do.
-
-        A mark that stands nowhere is likely a slip of the user's.
+        rating or score, in words; "" where all do: likely a slip of the user's.
         """
         present: list[Any] = []
         for ours, names in self.plan.sources.items():
@@ -323,16 +269,14 @@ def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") ->
     Raises: InputError naming the file and the line for what cannot be read, and for a
     file without rows.
     """
-    parts = _of_file(str(path), format, delimiter, Dialect())
-    raw = _plain(pd.concat(list(parts.frames([*parts.columns]))))
-    return Rows(**vars(parts), given=raw, frame=raw)
+    parts = _of_file(str(path), format, Dialect(delimiter))
+    return Rows(**vars(parts), frame=parts.given)
 
 
 def chosen_rows(
     input: str = "",
     data: str = "",
     format: str = "",
-    delimiter: str = "",
     mapping: Iterable[str] = (),
     fill: Iterable[str] = (),
     limit: int | None = None,
@@ -345,15 +289,15 @@ def chosen_rows(
     """The rows of a file or of a data set, under our column names.
 
     input, data: one of them: the file, "-" for standard input; or a data set's name.
-    format, delimiter: as `read` has them.
+    format: as `read` has it.
     mapping: `ours=theirs`, such as `output=response`. `references` may be given several
     times; `human=rating_*` is the mean of all such columns, `rater_*=rating_*` names
     each of them.
     fill: `column=text`, one text for all rows, or `@file`.
     limit: only the first so many rows; None for all.
     missing_values: what stands where a rating or score is missing, such as 99.
-    values, without, named: what words stand for (`cells.words_for`), columns for
-    nothing, and those that the user names for another use.
+    without, values, named: columns for nothing, what words stand for
+    (`cells.words_for`), and columns that the user names for another use.
     dialect: how the file is written, where its name does not say.
 
     What a file of scores was made with holds on, where no word here says otherwise.
@@ -367,24 +311,19 @@ def chosen_rows(
         input = data
     if not input:
         rows = of_frame(datasets.load(data), data, mapping, fill)
-        return replace(rows, rows=min(rows.rows, limit or rows.rows))
-    rows = _of_file(input, format, delimiter, dialect or Dialect())
-    marks = tuple(missing_values) or _recorded_marks(rows.earlier)
-    words = [*cells.words_for(values), *rows.words]
-    length = min(rows.rows, limit or rows.rows)
-    rows = replace(rows, rows=length, missing_values=marks, words=words)
-    rows = _with_paths(rows, mapping := [*mapping])
+        return replace(rows, given=rows.given.iloc[:limit])
+    rows = _of_file(input, format, dialect or Dialect())
+    rows = replace(
+        rows,
+        given=rows.given.iloc[:limit],
+        missing_values=tuple(missing_values) or _recorded_marks(rows.earlier),
+        words=[*cells.words_for(values), *rows.words],
+    )
+    mapping = [*mapping]
+    rows = _with_paths(rows, mapping)
     words_of_user = (mapping, fill, without, named)
     plan = columns.decided(rows.name, rows.columns, rows.earlier, *words_of_user)
     return _fitting(replace(rows, plan=plan))
-
-
-def _recorded_marks(earlier: Mapping[str, Any]) -> tuple[str, ...]:
-    """What stood for a missing number when a file of scores was made."""
-    marks: dict[str, None] = {}
-    for run in provenance.runs(earlier):
-        marks |= dict.fromkeys(map(str, run.get("missing_values") or ()))
-    return tuple(marks)
 
 
 def of_frame(
@@ -397,32 +336,25 @@ def of_frame(
 
     name: what messages call it. Rows are "row 1" and on.
     mapping, fill: as `chosen_rows` has them.
-    Raises: InputError for names that do not fit, and from the parts as `chosen_rows`.
+    Raises: InputError for names that do not fit.
     """
     places = [f"row {number}" for number in range(1, len(frame) + 1)]
-    raw = _plain(frame.set_axis(places))
-
-    def frames(wanted: list[str]) -> Iterator[pd.DataFrame]:
-        for start in range(0, len(raw), cells.ROWS):
-            yield raw[wanted].iloc[start : start + cells.ROWS]
-
-    names = list(raw.columns)
-    plan = columns.decided(name, names, {}, mapping, fill, usual=False)
-    return Parts(name=name, columns=names, rows=len(raw), frames=frames, plan=plan)
+    given = _plain(frame.set_axis(places))
+    plan = columns.decided(name, list(given), {}, mapping, fill, usual=False)
+    return Parts(name=name, given=given, plan=plan)
 
 
-def _of_file(path: str, format: str, delimiter: str, dialect: Dialect) -> Parts:
+def _of_file(path: str, format: str, dialect: Dialect) -> Parts:
     """The rows of a file with no column of ours yet."""
-    file = TableFile(path, format, delimiter, dialect)
+    file = read_table(path, format, dialect)
+    orders = map("<".join, file.orders.values())
     return Parts(
         name=file.name,
-        columns=file.columns,
-        rows=file.rows,
-        frames=file.parts,
+        given=_plain(file.frame),
         sha256=file.sha256,
         remarks=file.remarks,
         earlier=provenance.record_of(path, file.sha256),
-        words=cells.words_for(map("<".join, file.orders.values()), dialect.decimal),
+        words=cells.words_for(orders, dialect.decimal),
     )
 
 
@@ -439,134 +371,109 @@ def _reader(ours: str) -> Callable[[Any], Any] | None:
     return as_number if ours.startswith(RATINGS) else _READERS.get(ours)
 
 
+def _recorded_marks(earlier: Mapping[str, Any]) -> tuple[str, ...]:
+    """What stood for a missing number when a file of scores was made."""
+    marks: dict[str, None] = {}
+    for run in provenance.runs(earlier):
+        marks |= dict.fromkeys(map(str, run.get("missing_values") or ()))
+    return tuple(marks)
+
+
 # -- under our names
 
 
 def _with_paths(rows: Parts, mapping: Iterable[str]) -> Parts:
     """The rows with a column for each path into another one that is mapped, such as
     `doc.answer`.
-
-    Raises: InputError where a path leads to nothing in any row.
     """
-    paths = {}
+    given = rows.given
     for _, path in pairs(mapping, "map", "ours=theirs"):
         root, dot, inner = path.partition(".")
-        if dot and path not in rows.columns and root in rows.columns:
-            for whole in _members(rows, root, inner) if "*" in inner else [inner]:
-                paths[f"{root}.{whole}"] = (root, whole)
-    if not paths:
-        return rows
-    read = rows.frames
-
-    def frames(wanted: list[str]) -> Iterator[pd.DataFrame]:
-        roots = [paths.get(name, (name, ""))[0] for name in wanted]
-        for frame in read([*dict.fromkeys(roots)]):
-            part = frame[roots].set_axis(wanted, axis=1)
-            for path in paths.keys() & {*wanted}:
-                inside = [logs.at(cell, paths[path][1]) for cell in part[path]]
-                part[path] = pd.Series(inside, part.index, dtype=object)
-            yield part
-
-    for path in paths:
-        if not any(part[path].notna().any() for part in frames([path])):
-            raise InputError(f"map: {rows.name} has nothing at {path!r} in any row")
-    return replace(rows, columns=[*rows.columns, *paths], frames=frames)
+        if not dot or path in rows.columns or root not in rows.columns:
+            continue
+        for whole in _members(given[root], inner) if "*" in inner else [inner]:
+            inside = [logs.at(cell, whole) for cell in given[root]]
+            column = pd.Series(inside, given.index, dtype=object)
+            if not column.notna().any():
+                raise InputError(
+                    f"map: {rows.name} has nothing at {f'{root}.{whole}'!r} in any row"
+                )
+            given = given.assign(**{f"{root}.{whole}": column})
+    return replace(rows, given=given)
 
 
-def _members(rows: Parts, root: str, path: str) -> list[str]:
+def _members(column: pd.Series, path: str) -> list[str]:
     """The paths that one with a star stands for, such as `0.value` and `1.value`: one
     for each member of the list or object there, in any row.
     """
     before, _, after = path.partition("*")
     names: dict[str, None] = {}
-    for frame in rows.frames([root]):
-        for cell in frame[root]:
-            inside = logs.opened(logs.at(cell, before[:-1]) if before else cell)
-            if isinstance(inside, list):
-                inside = map(str, range(len(inside)))
-            names |= dict.fromkeys(inside if isinstance(inside, Iterable) else ())
+    for cell in column:
+        inside = logs.opened(logs.at(cell, before[:-1]) if before else cell)
+        if isinstance(inside, list):
+            inside = map(str, range(len(inside)))
+        names |= dict.fromkeys(inside if isinstance(inside, Iterable) else ())
     return [f"{before}{name}{after}" for name in names]
 
 
 def _fitting(rows: Parts) -> Parts:
     """The rows without what was taken by its name alone and has cells that will not do:
-    usual names, and columns of words that begin as ratings do.
-
-    A rating with a slip, one cell among numbers, stays: it is named when it is read.
+    usual names, columns of words that begin as ratings do, numbers far from all ratings.
     """
     plan = rows.plan
-    taken = {}  # our column, by its name alone -> the user's
-    for ours, names in plan.sources.items():
-        by_name = plan.why[ours] != "said"
-        if by_name and (ours in plan.guessed or ours.startswith(RATINGS)):
-            taken[ours] = list(names)
-    if not taken:
-        return rows
-    problems: dict[str, str] = {}
-    sensible = set()  # of ratings those with a number, of ids those with a name
-    raters = {ours: names for ours, names in taken.items() if ours.startswith("rater_")}
-    compared = raters if RATING in plan.sources else {}
-    ranges = Ranges()
-    needed = {name for names in taken.values() for name in names}
-    if compared:
-        needed |= {*plan.sources[RATING]}
-    for raw in map(_plain, rows.frames([n for n in rows.columns if n in needed])):
-        for ours in (RATING, *compared) if compared else ():
-            with contextlib.suppress(InputError):
-                ranges.add(ours, rows.cells(raw, ours))
-        for ours, names in taken.items():
-            column = raw[names[0]]
-            if ours.startswith(RATINGS) and rows.has_number(column):
-                sensible.add(ours)
-            if ours in IDS and column.map(_may_be_id).any():
-                sensible.add(ours)
-            if ours not in problems:
-                try:
-                    rows.cells(raw, ours)
-                except InputError as error:
-                    problems[ours] = str(error)
     unfit = {}
-    for ours, problem in problems.items():
-        if not ours.startswith(RATINGS):
-            plan = plan.without(ours, f"not taken for {ours}, as {problem}")
-            if ours in sensible:  # without any, the column holds something else
-                unfit[ours] = " + ".join(taken[ours])
-        elif ours not in sensible:
-            problem = "words, so no rating (--values 'no=0,yes=1' reads words)"
-            plan = plan.without(ours, problem)
-    for ours in compared.keys() & plan.sources.keys():
-        if problem := ranges.far(ours, RATING):
-            plan = plan.without(ours, problem)
+    for ours, names in rows.plan.sources.items():
+        is_rating = ours.startswith(RATINGS)
+        if plan.why[ours] == "said" or not (is_rating or ours in plan.guessed):
+            continue
+        try:
+            values = rows.cells(ours)
+        except InputError as error:
+            if not is_rating:
+                plan = plan.without(ours, f"not taken for {ours}, as {error}")
+                if ours in IDS and rows.given[names[0]].map(_may_be_id).any():
+                    # without any, the column holds something else
+                    unfit[ours] = " + ".join(names)
+            elif not _has_number(rows, names[0]):
+                problem = "words, so no rating (--values 'no=0,yes=1' reads words)"
+                plan = plan.without(ours, problem)
+            continue
+        if ours.startswith("rater_") and (far := _far(rows, ours, values)):
+            plan = plan.without(ours, far)
     return replace(rows, plan=plan, unfit=unfit)
 
 
-class Ranges:
-    """The least and the largest number of columns."""
+def _has_number(rows: Parts, column: str) -> bool:
+    """Whether any cell of a column is a number, as ratings are."""
+    for value in rows.given[column]:
+        with contextlib.suppress(InputError):
+            read = rows.read([value], RATING, pd.Index(["row"]), as_number)
+            if not np.isnan(read).any():
+                return True
+    return False
 
-    def __init__(self) -> None:
-        self.ends: dict[str, tuple[float, float]] = {}
 
-    def add(self, name: str, values: np.ndarray) -> None:
-        """Count the numbers of a part of a column; NaN is none."""
-        present = values[~np.isnan(values)]
-        if len(present):
-            low, high = self.ends.get(name, (math.inf, -math.inf))
-            self.ends[name] = min(low, present.min()), max(high, present.max())
-
-    def far(self, name: str, rating: str) -> str:
-        """Why a column is no rating beside another one: its numbers are all farther
-        from those than these are apart; "" where they are not.
-        """
-        if not {name, rating} <= self.ends.keys():
-            return ""
-        (low, high), (least, most) = self.ends[name], self.ends[rating]
-        spread = most - least
-        if not spread or (high >= least - spread and low <= most + spread):
-            return ""
-        return (
-            f"from {low:g} to {high:g}, so no rating beside {least:g} to {most:g} "
-            f"(--map {name}={name} takes it)"
-        )
+def _far(rows: Parts, ours: str, values: np.ndarray) -> str:
+    """Why numbers are no ratings: all are farther from the column of ratings than these
+    are apart; "" where they are not, and where there is no such column.
+    """
+    if RATING not in rows.plan.sources or np.isnan(values).all():
+        return ""
+    try:
+        ratings = rows.cells(RATING)
+    except InputError:
+        return ""
+    if np.isnan(ratings).all():
+        return ""
+    least, most = np.nanmin(ratings), np.nanmax(ratings)
+    low, high = np.nanmin(values), np.nanmax(values)
+    spread = most - least
+    if not spread or (high >= least - spread and low <= most + spread):
+        return ""
+    return (
+        f"from {low:g} to {high:g}, so no rating beside {least:g} to {most:g} "
+        f"(--map {ours}={ours} takes it)"
+    )
 
 
 def _may_be_id(value: Any) -> bool:
@@ -639,63 +546,33 @@ def _needed_columns(rows: Rows, needs: Sequence[str], evaluator: str) -> str:
     )
 
 
-def _key_columns(part: Rows) -> list[str]:
-    """The columns that tell a row; none where input or system has no column."""
-    keys = [name for name in (*IDS, "aspect") if name in part.frame.columns]
-    return keys if {*keys} >= {*IDS} else []
-
-
-def keys_of(part: Rows) -> np.ndarray:
-    """Of each row 8 bytes that tell its input, system and aspect; nothing where input
-    or system has no column.
-
-    Returns: uint64, one a row. A run over millions of rows keeps these alone.
-    """
-    keys = _key_columns(part)
-    if not keys:
-        return np.empty(0)
-    return pd.util.hash_pandas_object(part.frame[keys], index=False).to_numpy()
-
-
-def repeated(rows: Parts, keys: Sequence[np.ndarray]) -> str:
+def repeated(rows: Rows) -> str:
     """Which rows have the input, system and aspect of an earlier one, in words; ""
     where none has.
-
-    rows: all parts. keys: `keys_of` each part, in order.
     """
-    all_keys = np.concatenate(keys)
-    repeats = np.flatnonzero(pd.Series(all_keys).duplicated())
+    keys = [name for name in (*IDS, "aspect") if name in rows.frame.columns]
+    if not {*keys} >= {*IDS}:
+        return ""
+    frame = rows.frame[keys]
+    repeats = np.flatnonzero(frame.duplicated())
     if not len(repeats):
         return ""
-    original = _row_at(rows, int(np.argmax(all_keys == all_keys[repeats[0]])))
-    repeat = _row_at(rows, int(repeats[0]))
-    values = []
-    for column in _key_columns(repeat):
-        values.append(f"{rows.theirs[column]} {repeat.frame[column].iloc[0]!r}")
+    repeat = frame.iloc[repeats[0]]
+    same = frame.astype(str).eq(repeat.astype(str)).all(axis=1)
+    earlier = frame.index[int(np.argmax(same))]
+    values = [f"{rows.theirs[name]} {repeat[name]!r}" for name in keys]
     return (
-        f"{len(repeats)} rows have the {', '.join(_key_columns(repeat))} of an earlier "
-        f"one, first {repeat.place(repeat.given.index[0])}: {', '.join(values)} as in "
-        f"{original.given.index[0]}"
+        f"{len(repeats)} rows have the {', '.join(keys)} of an earlier one, first "
+        f"{rows.place(frame.index[repeats[0]])}: {', '.join(values)} as in {earlier}"
     )
 
 
-def _row_at(rows: Parts, position: int) -> Rows:
-    """The row at a position; the parts are read again up to it."""
-    for part in rows:
-        if position < len(part):
-            return part.take(slice(position, position + 1))
-        position -= len(part)
-    raise IndexError(position)
-
-
-def lists_as_text(part: Rows) -> dict[str, int]:
+def lists_as_text(rows: Rows) -> dict[str, int]:
     """How many cells that are read as one text look like several, by column."""
     counts = {}
     for ours in ("output", "reference", "references"):
-        texts = part.frame.get(ours, ())
-        number = sum(
-            isinstance(text, str) and cells.looks_packed(text) for text in texts
-        )
+        texts = [text for text in rows.frame.get(ours, ()) if isinstance(text, str)]
+        number = sum(map(cells.looks_packed, texts))
         if number:
             counts[ours] = number
     return counts

@@ -1,10 +1,8 @@
 """Settings as a command line has them: `name=value` texts, typed and checked by the
 signature of what they are for.
 
-`parsed` turns such texts into keyword arguments of a class or function. What it takes
-is read from the type hints: `parameters` walks over the arguments, `settings_of` makes
-a `Setting` of each that can be written as text, and `described` lists them for `--list`
-and the like.
+`parsed` turns such texts into keyword arguments of a class or function, `settings_of`
+says which it takes, `described` lists them for `--options` and the like.
 """
 
 from __future__ import annotations
@@ -27,14 +25,9 @@ from nlgeval_lib.scoring.cells import InputError
 _OF_COMMAND = ("engine", "store", "progress", "text")
 # words that stand for a value, where a setting takes that value
 _WORDS = {
-    "yes": True,
-    "true": True,
-    "on": True,
-    "no": False,
-    "false": False,
-    "off": False,
-    "none": None,
-    "null": None,
+    **dict.fromkeys(("yes", "true", "on"), True),
+    **dict.fromkeys(("no", "false", "off"), False),
+    **dict.fromkeys(("none", "null"), None),
 }
 # the hints that are read as a list, and as a mapping
 _LISTS = (list, tuple, collections.abc.Sequence, collections.abc.Iterable)
@@ -59,9 +52,8 @@ class Setting:
     """One setting of a class or function.
 
     takes: the types that it takes, as `parameters` gives them.
-    default: its default; `inspect.Parameter.empty` where it has to be given.
-    part_of: the argument that it is a part of (`sampling`); "" for an argument of its
-    own.
+    default: `inspect.Parameter.empty` where it has to be given.
+    part_of: the argument that it is a part of (`sampling`); "" for one of its own.
     """
 
     name: str
@@ -70,10 +62,7 @@ class Setting:
     part_of: str = ""
 
     def in_words(self, texts: Sequence[str] = ()) -> str:
-        """What it takes, in words, such as "a number, none".
-
-        texts: the only texts that it may be; empty where any text will do.
-        """
+        """What it takes, such as "a number, none". texts: the only ones it may be."""
         kinds = {typing.get_origin(kind) or kind for kind in self.takes}
         words: list[str] = []
         for kind, text in _IN_WORDS.items():
@@ -100,12 +89,10 @@ def pairs(
 
 
 def text_or_file(value: str) -> str:
-    """The value itself, or for `@path` the text of that file; `@@...` begins with one
-    @.
+    """The value itself, or for `@path` the text of that file without its last line
+    feed; `@@...` begins with one @.
 
-    The last line feed of a file is no part of the text.
-    Raises: InputError where the file cannot be read or is longer than ten million
-    characters.
+    Raises: InputError where the file cannot be read or is too long.
     """
     if value.startswith("@@"):
         return value[1:]
@@ -172,7 +159,11 @@ def parsed(
         setting = by_name.get(name)
         if setting is None:
             if not passes_on:
-                raise InputError(_unknown(name, by_name, subject, flag))
+                names = ", ".join(key for key in by_name if "." not in key) or "none"
+                raise InputError(
+                    f"{flag} {name}: {subject} has no option {name!r}"
+                    f"{meant(name, by_name, '.')} Options: {names}"
+                )
             setting = Setting(name, (Any,))
         holder = arguments
         if setting.part_of:  # such as `sampling`, which is one mapping
@@ -196,22 +187,6 @@ def parsed(
     if missing:
         raise InputError(f"{subject} needs {', '.join(missing)}")
     return arguments
-
-
-def _unknown(name: str, by_name: Iterable[str], subject: str, flag: str) -> str:
-    """That there is no such setting, with the nearest name and those there are."""
-    names = ", ".join(key for key in by_name if "." not in key) or "none"
-    return (
-        f"{flag} {name}: {subject} has no option {name!r}{meant(name, by_name, '.')} "
-        f"Options: {names}"
-    )
-
-
-def _takes_any_keyword(function: Any) -> bool:
-    """Whether a function or class takes keyword arguments that it does not name."""
-    signature = inspect.signature(function)
-    kinds = [parameter.kind for parameter in signature.parameters.values()]
-    return inspect.Parameter.VAR_KEYWORD in kinds
 
 
 def described(target: Any) -> list[tuple[str, str, str]]:
@@ -242,16 +217,13 @@ def described(target: Any) -> list[tuple[str, str, str]]:
 
 
 def _allowed_texts(target: Any, by_name: Mapping[str, Setting]) -> dict[str, list[str]]:
-    """The texts that a setting may be, for those with a fixed choice: name -> texts.
-
-    Each is tried with a text that no setting takes: the refusal lists the choice, so
-    that this list and the check cannot differ.
-    """
+    """The texts that a setting may be, for those with a fixed choice: name -> texts."""
     needed = [name for name in by_name if by_name[name].default is _NEEDED]
     allowed = {}
     for name, setting in by_name.items():
         if str not in setting.takes or setting.part_of:
             continue
+        # the refusal lists the choice: this list and the check cannot differ
         try:
             target(**dict.fromkeys([*needed, name], _NO_CHOICE))
         except NotAllowed as refusal:
@@ -291,6 +263,12 @@ def parameters(target: Any) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
             return
 
 
+def _takes_any_keyword(function: Any) -> bool:
+    """Whether a function or class takes keyword arguments that it does not name."""
+    arguments = inspect.signature(function).parameters.values()
+    return any(argument.kind is argument.VAR_KEYWORD for argument in arguments)
+
+
 def _takes(hint: Any) -> Iterator[Any]:
     """The types of a hint, or of a union's members, that can be written as text."""
     origin = typing.get_origin(hint) or hint
@@ -309,27 +287,22 @@ def _takes(hint: Any) -> Iterator[Any]:
 def _read(text: str, takes: tuple[Any, ...]) -> Any:
     """The text as one of the types: a word for yes, no or none; else JSON; else as it
     is, or its parts at commas.
-
-    takes: the types, as `parameters` gives them.
-    Raises: TypeError where it is none of them.
     """
     from pydantic import TypeAdapter, ValidationError
 
     word = text.strip().lower()
     if word in _WORDS and (Any in takes or type(_WORDS[word]) in takes):
         return _WORDS[word]
-    union: Any = typing.Union  # subscripted by types known only now
+    union: Any = typing.Union  # subscripted by types known only here
     adapter: TypeAdapter[Any] = TypeAdapter(union[takes])
     with contextlib.suppress(ValidationError):
         value = adapter.validate_json(text, strict=True)
         if not isinstance(value, str):
             return value
     # as one text, or as a list: of numbers parted at commas, of one text as it is
-    forms: list[Any] = [text]
+    forms: list[Any] = [text, (text,)]
     if tuple[int, ...] in takes or tuple[float, ...] in takes:
-        forms.append(tuple(text.split(",")))
-    else:
-        forms.append((text,))
+        forms = [text, tuple(text.split(","))]
     for form in forms:
         with contextlib.suppress(ValidationError):
             return adapter.validate_python(form)

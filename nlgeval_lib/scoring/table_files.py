@@ -1,29 +1,21 @@
-"""Rows in files: JSON Lines, JSON, CSV, TSV, parquet, read part by part, with every
-row's place.
+"""Rows in files: JSON Lines, JSON, CSV, TSV, parquet, each row with its place.
 
-`TableFile` is such a file: it is read once when it is opened, to know its columns and
-rows and to refuse what cannot be read, and then as often as wanted by `parts`.
-`plain_text` reads a file that is one text. Every refusal is an InputError that names
-the file and the line.
+`read_table` reads such a file, `plain_text` one that is one text. Every refusal is an
+InputError that names the file and the line.
 """
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import hashlib
 import importlib
 import io
-import itertools
 import json
-import os
-import shutil
 import sys
-import tempfile
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,25 +27,95 @@ from nlgeval_lib.scoring.cells import InputError
 
 FORMATS = ("jsonl", "json", "csv", "tsv", "parquet")
 STDIN = "-"  # the path of standard input
-_LONGEST = 1 << 27  # bytes of one line
 _DEEPEST = 100  # lists and objects within each other
 # how packed files begin -> what they are called
 _PACKED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip or xlsx"}
+_INDEX = "__index_level_"  # how pandas calls the index of a frame in parquet
 
 
 @dataclass(frozen=True)
 class Dialect:
     """How a file is written, where neither its name nor its beginning says so.
 
+    delimiter: between fields of CSV, one character; "" for a comma, in TSV a tab.
     quoted: whether double quotes enclose fields of CSV and TSV.
     decimal: what stands before the decimals of a number, "." or ",".
     log: the tool whose log it is, one of `logs.shapes`, or the path of the list of rows
     in a JSON file; "" for what is found.
     """
 
+    delimiter: str = ""
     quoted: bool = True
     decimal: str = "."
     log: str = ""
+
+
+@dataclass
+class TableFile:
+    """The rows of a file as they are written there.
+
+    name: what messages call it.
+    frame: the cells, None for none; the index has each row's place, such as "line 7".
+    sha256: of the bytes.
+    remarks: what is left out, and as what it is read.
+    orders: columns of words that have an order -> their words, the least first.
+    """
+
+    name: str
+    sha256: str
+    frame: pd.DataFrame = field(default_factory=pd.DataFrame)
+    remarks: list[str] = field(default_factory=list)
+    orders: dict[str, list[str]] = field(default_factory=dict)
+
+    def remark(self, text: str) -> None:
+        """Note what is to be known of the rows, once."""
+        if text not in self.remarks:
+            self.remarks.append(text)
+
+
+def read_table(
+    path: str, format: str = "", dialect: Dialect | None = None
+) -> TableFile:
+    """The rows of a file, or of standard input for "-".
+
+    format: one of FORMATS; "" for what the name says.
+    Raises: InputError naming the file and the line for what cannot be read, and for a
+    file without rows.
+    """
+    dialect = dialect or Dialect()
+    kind = format_of(path, format)
+    content = _content(path)
+    file = TableFile(called(path), hashlib.sha256(content).hexdigest())
+    if kind == "parquet":
+        file.frame = _parquet(file, content)
+    elif path.endswith(".eval") and zipfile.is_zipfile(io.BytesIO(content)):
+        log = _unpacked(content, file.name)
+        file.frame = _frame(file, _numbered(_rows_in(file, log, dialect)))
+    else:
+        text = _text(content, file.name)
+        if kind in ("csv", "tsv"):
+            rows = _csv(file, text, dialect, "\t" if kind == "tsv" else ",")
+        elif kind == "json":
+            value = _loaded(text, file.name)
+            rows = _numbered(_rows_in(file, value, dialect))
+        else:
+            rows = _json_lines(file, text, dialect)
+        if dialect.log == logs.MQM:
+            rows = logs.mqm_ratings(rows, file.remark)
+        file.frame = _frame(file, rows)
+    if samples := logs.several(file.frame):
+        file.remark(samples)
+    if not len(file.frame):
+        raise InputError(f"{file.name} has no rows")
+    return file
+
+
+def plain_text(path: str) -> str:
+    """The text of a file, or of standard input for "-".
+
+    Raises: InputError naming the line that is not UTF-8.
+    """
+    return _text(_content(path), called(path))
 
 
 def format_of(path: str, stated: str = "") -> str:
@@ -65,9 +127,9 @@ def format_of(path: str, stated: str = "") -> str:
     if stated and stated not in FORMATS:
         raise InputError(f"format {stated!r}; allowed: {allowed}")
     ending = Path(path).suffix.lower().removeprefix(".")
-    if not stated and ending == "eval":
-        return "json"  # a log of inspect_ai, packed
-    format = stated or ending.replace("ndjson", "jsonl")
+    # a log of inspect_ai ends in .eval, packed or not
+    endings = {"ndjson": "jsonl", "eval": "json"}
+    format = stated or endings.get(ending, ending)
     if format not in FORMATS:
         raise InputError(
             f"{called(path)}: its name does not say what it is; give the format: one "
@@ -84,448 +146,158 @@ def called(path: str) -> str:
     return "standard input" if path == STDIN else path
 
 
-def _opened(path: str, text: bool = True) -> Any:
-    """The bytes of a file, or of standard input for "-", to be read as often as wanted.
+# -- bytes and text
 
-    What cannot be read twice (a pipe) is copied first. text: whether it is to be UTF-8.
-    """
+
+def _content(path: str) -> bytes:
+    """The bytes of a file, or of standard input."""
     try:
         if path != STDIN:
-            file: Any = open(path, "rb")  # noqa: SIM115 - read in parts
+            content = Path(path).read_bytes()
         elif sys.stdin is None or sys.stdin.closed:
             raise InputError(
                 "standard input is closed: there is nothing to read; name a file, or "
                 "pipe the rows in"
             )
         else:
-            file = sys.stdin.buffer
-        if path == STDIN or not file.seekable():
-            copy = tempfile.TemporaryFile()  # noqa: SIM115
-            shutil.copyfileobj(file, copy)
-            file = copy
+            content = sys.stdin.buffer.read()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    file.seek(0)
-    blocks = iter(lambda: file.read(1 << 20), b"")
-    if not any(block.strip() for block in blocks):
+    if not content.strip():
         raise InputError(f"{called(path)} is empty")
-    if text:
-        file.seek(0)
-        _check_text(file.read(4096), called(path))
-    return file
+    return content
 
 
-def _check_text(head: bytes, name: str) -> None:
-    """Raise an InputError where a file that begins so is packed, UTF-16 or UTF-32."""
+def _text(content: bytes, name: str) -> str:
+    """The text of a file's bytes, without a mark at its beginning (BOM)."""
     for mark, packed in _PACKED.items():
-        if head.startswith(mark):
+        if content.startswith(mark):
             raise InputError(
                 f"{name} is packed ({packed}); unpack it, or save it as UTF-8 text"
             )
+    head = content[:4096]
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or 4 * head.count(0) > len(head):
         raise InputError(f"{name} is UTF-16 or UTF-32; save it as UTF-8")
+    try:
+        return content.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{name}, line {line}: byte {content[error.start]:#04x} is not UTF-8; save "
+            "it as UTF-8"
+        ) from None
 
 
-def plain_text(path: str) -> str:
-    """The text of a file, or of standard input for "-".
-
-    Raises: InputError naming the line that is not UTF-8.
-    """
-    with _opened(path) as file:
-        return "".join(line for _, line in _lines(file, called(path)))
+# -- rows
 
 
-def _lines(file: Any, name: str) -> Iterator[tuple[int, str]]:
-    """Each line with its number, from 1; a mark at the file's beginning (BOM) is left
-    out.
-    """
-    file.seek(0)
-    lines = iter(lambda: file.readline(_LONGEST + 1), b"")
-    for number, raw in enumerate(lines, start=1):
-        if len(raw) > _LONGEST:
+def _frame(file: TableFile, rows: Iterable[tuple[str, Any]]) -> pd.DataFrame:
+    """Rows (place and cells: column -> value) as a frame; blank ones are left out."""
+    places = []
+    records = []
+    blank = 0
+    for place, record in rows:
+        if not isinstance(record, dict):
             raise InputError(
-                f"{name}, line {number} has more than {_LONGEST >> 20} MB; write a row "
-                "a line, with the texts that are to be scored"
+                f"{file.name}, {place}: {type(record).__name__} where an object "
+                "with named columns is needed"
             )
-        try:
-            yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            problem = f"byte {raw[error.start]:#04x} is not UTF-8; save it as UTF-8"
-            raise InputError(f"{name}, line {number}: {problem}") from None
-
-
-class TableFile:
-    """A file of rows, or standard input for "-", that is read in parts as often as
-    wanted: memory for one part.
-
-    path: of the file.
-    format: one of FORMATS; "" for what the name says.
-    delimiter: between fields of CSV, one character; "" for a comma, in TSV a tab.
-    dialect: how it is written; None for as usual.
-
-    name: what messages call it.
-    kind: its format; a JSON list is held whole.
-    columns: as they are written, in order; of JSON those of all rows.
-    rows: how many.
-    sha256: of the bytes.
-    remarks: what is left out, and as what it is read.
-    orders: columns of words that have an order -> their words, the least first.
-    Raises: InputError naming the file and the line for what cannot be read, and for a
-    file without rows.
-    """
-
-    def __init__(
-        self,
-        path: str,
-        format: str = "",
-        delimiter: str = "",
-        dialect: Dialect | None = None,
-    ) -> None:
-        self.dialect = dialect or Dialect()
-        self.remarks: list[str] = []
-        self.orders: dict[str, list[str]] = {}  # column -> its words, the least first
-        self._blank = 0
-        self._several: set[str] = set()  # why samples of a log stand there twice
-        self._numbered = False  # whether a nameless first column has row numbers
-        self.kind = format_of(path, format)
-        self.name = called(path)
-        self.delimiter = delimiter or ("\t" if self.kind == "tsv" else ",")
-        if len(self.delimiter) != 1:
-            raise InputError(f"delimiter {delimiter!r}; one character is needed")
-        self._packed = path.endswith(".eval") and zipfile.is_zipfile(path)
-        self._file = _opened(path, text=self.kind != "parquet" and not self._packed)
-        self._file.seek(0)
-        self.sha256 = hashlib.file_digest(self._file, "sha256").hexdigest()
-        self.columns, self.rows = self._columns_and_rows()
-        for column in self.columns:
-            if not str(column).strip():
-                raise InputError(
-                    f"{self.name} has a column without a name ({column!r}); every "
-                    "column needs one"
-                )
-            try:
-                cells.as_text(str(column))
-            except ValueError as error:
-                raise InputError(f"{self.name}, column {column!r}{error}") from None
-        if not self.rows:
-            raise InputError(f"{self.name} has no rows")
-        self._state = self._now()
-
-    def _columns_and_rows(self) -> tuple[list[str], int]:
-        """The names of the columns in order, and how many rows there are.
-
-        All but parquet is read through for this.
-        """
-        if self.kind == "parquet":
-            with self._parquet() as table:
-                names = table.schema_arrow.names
-                rows = table.metadata.num_rows
-            _check_once(names, f"{self.name}: ")
-            # pandas stores the index of a frame as a column of such a name
-            index = "__index_level_"
-            columns_kept = [name for name in names if not name.startswith(index)]
-            for name, order in self.orders.items():
-                self.remarks.append(f"{name} has an order: {' < '.join(order)}")
-            return columns_kept, rows
-        columns: dict[str, None] = {}
-        rows = 0
-        for _, record in self._records():
-            columns.update(dict.fromkeys(record))
-            rows += 1
-        if self._blank:
-            self.remarks.append(f"{self._blank} blank rows are left out")
-        if len(self._several) > 1:
-            self.remarks.append(
-                f"a sample stands there for each of {', '.join(sorted(self._several))}"
-            )
-        if self._numbered:
-            self.remarks.append("the nameless first column is left out")
-        if columns.keys() >= {*logs.ERROR_COLUMNS}:
-            self.remarks.append(f"a row is an error; --from {logs.MQM} sums weights")
-        return list(columns), rows
-
-    def parts(self, columns: Sequence[str] | None = None) -> Iterator[pd.DataFrame]:
-        """The rows of these columns (default: all), at most `cells.ROWS` at a time:
-        values as they were written, None for none; each row's place in the file is its
-        label.
-
-        Raises: InputError where the file was written to since it was opened: scores
-        would stand beside other rows than theirs.
-        """
-        try:
-            for part in self._read_parts(self.columns if columns is None else columns):
-                self._check_unchanged()
-                yield part
-        except InputError:
-            self._check_unchanged()  # what explains an error goes before it
-            raise
-        self._check_unchanged()
-
-    def _now(self) -> tuple[int, int]:
-        """Size and time of the last change, by which a change is noticed."""
-        status = os.fstat(self._file.fileno())
-        return status.st_size, status.st_mtime_ns
-
-    def _check_unchanged(self) -> None:
-        if self._now() != self._state:
-            raise InputError(
-                f"{self.name} was changed while it was read; run the command again"
-            )
-
-    def _read_parts(self, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        """The rows in parts of at most `cells.ROWS` rows and about `cells.BYTES`."""
-        if self.kind == "parquet":
-            yield from self._parquet_parts(list(columns))
-            return
-        part: dict[str, list[Any]] = {}
-        start = 0
-        for place, record in self._records():
-            part[place] = [record.get(name) for name in columns]
-            if len(part) == cells.ROWS or self._file.tell() - start > cells.BYTES:
-                yield _frame(part, columns)
-                part = {}
-                start = self._file.tell()
-        if part:
-            yield _frame(part, columns)
-
-    def _records(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The place of each row, such as "line 7", and its cells: column -> value."""
-        self._blank = 0
-        records = self._csv() if self.kind in ("csv", "tsv") else self._json()
-        if self.dialect.log == logs.MQM:
-            records = logs.mqm_ratings(records, self.remarks)
-        for place, record in records:
-            if not isinstance(record, dict):
-                raise InputError(
-                    f"{self.name}, {place}: {type(record).__name__} where an object "
-                    "with named columns is needed"
-                )
-            if all(cell is None or not str(cell).strip() for cell in record.values()):
-                self._blank += 1
-            else:
-                yield place, record
-
-    def _json(self) -> Iterator[tuple[str, Any]]:
-        """The place and the value of each row of JSON Lines, or of the list that the
-        file is.
-        """
-        lines = _lines(self._file, self.name)
-        if self.kind == "jsonl":
-            for number, line in lines:
-                if line.strip():
-                    value = _loaded(line, self.name, number)
-                    for row in self._rows_in([value]):
-                        yield f"line {number}", row
-            return
-        if self._packed:
-            value = self._unpacked()
+        if all(cell is None or not str(cell).strip() for cell in record.values()):
+            blank += 1
         else:
-            value = _loaded("".join(line for _, line in lines), self.name)
-        for number, row in enumerate(self._rows_in(value), start=1):
-            yield f"row {number}", row
+            places.append(place)
+            records.append(record)
+    if blank:
+        file.remark(f"{blank} blank rows are left out")
+    columns: dict[str, list[Any]] = {}
+    for record in records:
+        for name in record:
+            columns.setdefault(name, [])
+    _check_names(file, columns)
+    for name, values in columns.items():
+        values.extend(record.get(name) for record in records)
+    if columns.keys() >= {*logs.ERROR_COLUMNS}:
+        file.remark(f"a row is an error; --from {logs.MQM} sums weights")
+    return pd.DataFrame(columns, pd.Index(places, dtype=object), dtype=object)
 
-    def _rows_in(self, value: Any) -> list[Any]:
-        """The rows of a value of JSON, and a remark as what they are read."""
-        rows, kind = logs.rows_of(value, self.dialect.log, self.name)
-        shape = logs.shapes().get(kind.removeprefix("a log of "), {})
-        if "several" in shape:
-            self._several |= {str(row.get(shape["several"])) for row in rows}
-        remark = f"it is read as {kind}"
-        if kind and remark not in self.remarks:
-            self.remarks.append(remark)
-        return rows
 
-    def _unpacked(self) -> dict[str, Any]:
-        """A packed log of inspect_ai as its JSON form has it."""
-        try:
-            with zipfile.ZipFile(self._file) as packed:
-                names = packed.namelist()
-                whole = dict(_loaded(packed.read("header.json").decode(), self.name))
-                samples = sorted(name for name in names if name.startswith("samples/"))
-                texts = [packed.read(name).decode() for name in samples]
-        except (KeyError, zipfile.BadZipFile, NotImplementedError) as error:
+def _check_names(file: TableFile, columns: Iterable[str]) -> None:
+    """Raise an InputError for a column whose name cannot be used."""
+    for column in columns:
+        if not column.strip():
             raise InputError(
-                f"{self.name} is packed and cannot be read ({error}); "
-                "`inspect log convert --to json` unpacks a log of inspect_ai"
-            ) from None
-        return whole | {"samples": [_loaded(text, self.name) for text in texts]}
-
-    def _csv(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The rows of CSV and TSV; the place of a row is the line on which it begins."""
-        # By default a long text is an error of csv; `_lines` bounds a line.
-        limit = csv.field_size_limit(sys.maxsize)
-        quoted = self.dialect.quoted and self.dialect.log != logs.MQM
-        header: list[str] = []
-        line = 1
-        lines = self._csv_lines()
-        delimiter = self.delimiter
-        first = next(lines)
-        if first.startswith("sep=") and len(first.strip()) == 5:
-            delimiter = first[4]  # as Excel says it
-            first = "\n"
-        try:
-            reader = csv.reader(
-                itertools.chain([first], lines),
-                delimiter=delimiter,
-                quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
-                strict=True,
+                f"{file.name} has a column without a name ({column!r}); every "
+                "column needs one"
             )
-            for row in reader:
-                place = f"line {line}"
-                line = reader.line_num + 1
-                if not header and not any(map(str.strip, row)):
-                    self._blank += bool(row)
-                elif not header:
-                    header = row
-                    self._check_header(header)
-                elif not any(map(str.strip, row)):
-                    self._blank += bool(row)
-                elif len(row) != len(header):
-                    raise InputError(
-                        f"{self.name}, {place}: {len(row)} fields where the header has "
-                        f"{len(header)}; a field with the delimiter or a line break in "
-                        "it must stand in double quotes"
-                    )
-                else:
-                    yield place, self._record(header, row, place)
-        except csv.Error as error:
-            raise InputError(
-                f"{self.name}, line {line}: {error}; is a double quote not closed, or "
-                "not doubled? --no-quotes reads quotes as letters"
-            ) from None
-        finally:
-            csv.field_size_limit(limit)
-
-    def _csv_lines(self) -> Iterator[str]:
-        """The lines of CSV, which may end in a carriage return alone."""
-        for _, line in _lines(self._file, self.name):
-            yield from io.StringIO(line, newline="") if "\r" in line else (line,)
-
-    def _check_header(self, header: list[str]) -> None:
-        """Raise an InputError where a column is there twice or the delimiter is another
-        one.
-        """
-        place = f"{self.name}, line 1: "
-        _check_once([name for name in header if name.strip()], place)
-        for mark in ";\t|,":
-            if len(header) == 1 and mark != self.delimiter and mark in header[0]:
-                raise InputError(
-                    f"{place}one column {header[0][:60]!r}; is the delimiter {mark!r}?"
-                )
-
-    def _record(self, header: list[str], row: list[str], place: str) -> dict[str, Any]:
-        """A row of CSV by column, without those that have no name: an empty column, and
-        the numbers of the rows before the first one, as pandas writes them.
-        """
-        record = {}
-        for number, (name, cell) in enumerate(zip(header, row, strict=True)):
-            if name.strip():
-                record[name] = cell
-            elif number == 0 and cell.strip().isdigit():
-                self._numbered = True
-            elif cell.strip():
-                raise InputError(
-                    f"{self.name}, {place}: field {number + 1} has no name in the "
-                    "header and holds something; every column needs a name "
-                    "(pandas: to_csv(index=False))"
-                )
-        return record
-
-    @contextlib.contextmanager
-    def _parquet(self) -> Iterator[Any]:
-        """A context with the opened parquet file.
-
-        A text that many rows share is read once: a small file may else unpack to more
-        than the memory holds.
-        Raises: InputError for another file, and for a value that Python cannot hold.
-        """
-        import pyarrow
-        from pyarrow.parquet import ParquetFile
-
-        texts = []
         try:
-            for field in ParquetFile(self._file).schema_arrow:
-                if pyarrow.types.is_dictionary(field.type) and field.type.ordered:
-                    self._note_order(field)
-                if field.type in (pyarrow.string(), pyarrow.large_string()):
-                    texts.append(field.name)
-            yield ParquetFile(self._file, read_dictionary=texts)
-        except (pyarrow.ArrowException, OSError) as error:
-            problem = str(error).splitlines()[0]
-            raise InputError(f"{self.name}: not a parquet file: {problem}") from None
-        except (OverflowError, UnicodeDecodeError) as error:
-            raise InputError(
-                f"{self.name} has a value that cannot be read: {error}; leave its "
-                "column out, or save the table as CSV"
-            ) from None
-
-    def _note_order(self, field: Any) -> None:
-        """Keep the words of an ordered category of pandas, the least first."""
-        import pyarrow
-        from pyarrow.parquet import ParquetFile
-
-        if field.name in self.orders or field.type.value_type != pyarrow.string():
-            return
-        for batch in ParquetFile(self._file).iter_batches(1, columns=[field.name]):
-            self.orders[field.name] = batch.column(0).dictionary.to_pylist()
-            return
-
-    def _parquet_parts(self, columns: list[str]) -> Iterator[pd.DataFrame]:
-        """The rows of parquet in parts; the place of a row is its number, "row 7"."""
-        start = 1
-        with self._parquet() as table:
-            size = 0  # of all rows, as stored: how many are likely to fit into a part
-            for group in range(table.metadata.num_row_groups):
-                size += table.metadata.row_group(group).total_byte_size
-            fitting = cells.BYTES * self.rows // max(1, size)
-            rows = max(1, min(cells.ROWS, fitting))
-            for large_batch in table.iter_batches(rows, columns=columns):
-                for batch in _small(large_batch):
-                    end = start + len(batch)
-                    labels = [f"row {number}" for number in range(start, end)]
-                    start = end
-                    places = pd.Index(labels, dtype=object)
-                    yield pd.DataFrame(batch.to_pydict(), places, columns, dtype=object)
+            cells.as_text(column)
+        except ValueError as error:
+            raise InputError(f"{file.name}, column {column!r}{error}") from None
 
 
-def _small(batch: Any) -> Iterator[Any]:
-    """The rows of a batch in smaller batches whose texts fit into a part; at least one
-    row each.
-    """
-    import numpy as np
-    import pyarrow.compute as compute
-
-    sizes = np.zeros(len(batch))  # bytes of each row's texts
-    for column in batch.columns:
-        if hasattr(column, "dictionary") and len(column.dictionary):
-            lengths = compute.binary_length(column.dictionary).to_numpy(False)
-            places = column.indices.fill_null(0).to_numpy(False)
-            sizes += np.nan_to_num(np.asarray(lengths, dtype=float))[places]
-    start = 0
-    while start < len(batch):
-        fitting = np.searchsorted(np.cumsum(sizes[start:]), cells.BYTES, side="right")
-        length = max(1, int(fitting))
-        yield batch.slice(start, length)
-        start += length
+def _check_once(names: Sequence[str], place: str = "") -> None:
+    """Raise an InputError, which begins with the place, where a name is repeated."""
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        columns = ", ".join(map(repr, sorted(repeated)))
+        raise InputError(f"{place}column {columns} is there more than once")
 
 
-def _frame(rows: Mapping[str, list[Any]], columns: Sequence[str]) -> pd.DataFrame:
-    """Rows (place -> the values of the columns) as a frame; the index has the places."""
-    places = pd.Index(list(rows), dtype=object)
-    return pd.DataFrame(list(rows.values()), places, list(columns), dtype=object)
+# -- JSON
+
+
+def _json_lines(
+    file: TableFile, text: str, dialect: Dialect
+) -> Iterator[tuple[str, Any]]:
+    """The place and the value of each row of JSON Lines."""
+    # not `splitlines`, which breaks a line at further characters
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            value = _loaded(line, file.name, number)
+            rows = _rows_in(file, [value], dialect)
+            for place, row in _numbered(rows):
+                yield f"line {number}" + (f", {place}" if len(rows) > 1 else ""), row
+
+
+def _numbered(rows: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    for number, row in enumerate(rows, start=1):
+        yield f"row {number}", row
+
+
+def _rows_in(file: TableFile, value: Any, dialect: Dialect) -> list[Any]:
+    """The rows of a value of JSON, and a remark as what they are read."""
+    rows, kind = logs.rows_of(value, dialect.log, file.name)
+    if kind:
+        file.remark(f"it is read as {kind}")
+    return rows
+
+
+def _unpacked(content: bytes, name: str) -> dict[str, Any]:
+    """A packed log of inspect_ai as its JSON form has it."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as packed:
+            whole = dict(_loaded(packed.read("header.json").decode(), name))
+            samples = []
+            for member in sorted(packed.namelist()):
+                if member.startswith("samples/"):
+                    samples.append(_loaded(packed.read(member).decode(), name))
+    except (KeyError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise InputError(
+            f"{name} is packed and cannot be read ({error}); "
+            "`inspect log convert --to json` unpacks a log of inspect_ai"
+        ) from None
+    return whole | {"samples": samples}
 
 
 def _loaded(text: str, name: str, line: int = 0) -> Any:
-    """The value of a line of JSON Lines, or (line 0) of a whole file.
-
-    Raises: InputError naming the place and what is wrong: no JSON, a name that an
-    object has twice, values too deep within each other.
-    """
+    """The value of a line of JSON Lines, or (line 0) of a whole file."""
     try:
         value = files.from_json(text, object_pairs_hook=_object)
-        # Brackets bound the depth: most texts need not be walked through.
-        if text.count("[") + text.count("{") > _DEEPEST:
-            _check_depth(value)
+        if _depth(value) > _DEEPEST:
+            raise ValueError(
+                f"lists or objects more than {_DEEPEST} deep within each other; leave "
+                "that column out"
+            )
         return value
     except ValueError as error:
         problem = str(error)
@@ -538,11 +310,13 @@ def _loaded(text: str, name: str, line: int = 0) -> Any:
         raise InputError(f"{place}: {problem}") from None
 
 
-def _check_depth(value: Any) -> None:
-    """Raise a ValueError where lists and objects are too deep within each other."""
-    # Layer by layer from the outside: a recursion would itself end at some depth.
+def _depth(value: Any) -> int:
+    """How deep lists and objects are within each other; rows and their file are not
+    counted, and no more than needed.
+    """
     layer = [value]
-    for _ in range(_DEEPEST + 2):
+    depth = -2
+    while layer and depth <= _DEEPEST:
         inner: list[Any] = []
         for outer in layer:
             if isinstance(outer, dict):
@@ -550,11 +324,8 @@ def _check_depth(value: Any) -> None:
             elif isinstance(outer, list):
                 inner += outer
         layer = inner
-    if layer:
-        raise ValueError(
-            f"lists or objects more than {_DEEPEST} deep within each other; leave that "
-            "column out"
-        )
+        depth += 1
+    return depth
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -563,9 +334,122 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _check_once(names: Sequence[str], place: str = "") -> None:
-    """Raise an InputError, which begins with the place, where a name is repeated."""
-    if len(set(names)) < len(names):
-        repeated = [name for name, count in Counter(names).items() if count > 1]
-        columns = ", ".join(map(repr, sorted(repeated)))
-        raise InputError(f"{place}column {columns} is there more than once")
+# -- CSV
+
+
+def _csv(
+    file: TableFile, text: str, dialect: Dialect, usual_delimiter: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of CSV and TSV; the place of a row is the line on which it begins."""
+    delimiter = dialect.delimiter or usual_delimiter
+    if len(delimiter) != 1:
+        raise InputError(f"delimiter {delimiter!r}; one character is needed")
+    first, _, rest = text.partition("\n")
+    if first.startswith("sep=") and len(first.strip()) == 5:
+        delimiter = first[4]  # as Excel says it
+        text = f"\n{rest}"
+    quoted = dialect.quoted and dialect.log != logs.MQM
+    lines = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        strict=True,
+    )
+    header: list[str] = []
+    line = 1
+    # By default a long text is an error of csv.
+    limit = csv.field_size_limit(sys.maxsize)
+    try:
+        for row in lines:
+            place = f"line {line}"
+            line = lines.line_num + 1
+            if not row:
+                continue
+            if header:
+                yield place, _record(file, header, row, place)
+            elif any(map(str.strip, row)):
+                header = row
+                _check_header(header, delimiter, f"{file.name}, line 1: ")
+    except csv.Error as error:
+        raise InputError(
+            f"{file.name}, line {line}: {error}; is a double quote not closed, or "
+            "not doubled? --no-quotes reads quotes as letters"
+        ) from None
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _check_header(header: list[str], delimiter: str, place: str) -> None:
+    """Raise an InputError where a column is there twice or the delimiter is another
+    one.
+    """
+    _check_once([name for name in header if name.strip()], place)
+    for mark in ";\t|,":
+        if len(header) == 1 and mark != delimiter and mark in header[0]:
+            raise InputError(
+                f"{place}one column {header[0][:60]!r}; is the delimiter {mark!r}?"
+            )
+
+
+def _record(
+    file: TableFile, header: list[str], row: list[str], place: str
+) -> dict[str, Any]:
+    """A row of CSV by column, without those that have no name: an empty column, and the
+    numbers of the rows before the first one, as pandas writes them.
+    """
+    if not any(map(str.strip, row)):
+        return {}
+    if len(row) != len(header):
+        raise InputError(
+            f"{file.name}, {place}: {len(row)} fields where the header has "
+            f"{len(header)}; a field with the delimiter or a line break in it must "
+            "stand in double quotes"
+        )
+    record = {}
+    for number, (name, cell) in enumerate(zip(header, row, strict=True)):
+        if name.strip():
+            record[name] = cell
+        elif number == 0 and cell.strip().isdigit():
+            file.remark("the nameless first column is left out")
+        elif cell.strip():
+            raise InputError(
+                f"{file.name}, {place}: field {number + 1} has no name in the header "
+                "and holds something; every column needs a name "
+                "(pandas: to_csv(index=False))"
+            )
+    return record
+
+
+# -- parquet
+
+
+def _parquet(file: TableFile, content: bytes) -> pd.DataFrame:
+    """The rows of parquet; the place of a row is its number, "row 7"."""
+    import pyarrow
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        table = ParquetFile(io.BytesIO(content)).read()
+        _check_once(table.schema.names, f"{file.name}: ")
+        named = [name for name in table.schema.names if not name.startswith(_INDEX)]
+        _check_names(file, named)
+        for column in table.schema:
+            # the words of an ordered category of pandas, the least first
+            is_category = pyarrow.types.is_dictionary(column.type)
+            if not is_category or not column.type.ordered or not len(table):
+                continue
+            if column.type.value_type == pyarrow.string():
+                order = table[column.name].chunk(0).dictionary.to_pylist()
+                file.orders[column.name] = order
+                file.remark(f"{column.name} has an order: {' < '.join(order)}")
+        values = table.select(named).to_pydict()
+    except (pyarrow.ArrowException, OSError) as error:
+        problem = str(error).splitlines()[0]
+        raise InputError(f"{file.name}: not a parquet file: {problem}") from None
+    except (OverflowError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{file.name} has a value that cannot be read: {error}; leave its column "
+            "out, or save the table as CSV"
+        ) from None
+    places = [f"row {number}" for number in range(1, len(table) + 1)]
+    return pd.DataFrame(values, pd.Index(places, dtype=object), dtype=object)

@@ -93,9 +93,7 @@ class Tally:
         return self.statuses[Status.OK.value]
 
     def draws_line(self) -> str:
-        """What came of the completions, in one line; "" where each one was read
-        whole.
-        """
+        """What came of the completions; "" where each one was read whole."""
         total = self.draws.total()
         read = self.draws[Status.OK.value]
         if read == total and not self.cut:
@@ -112,9 +110,7 @@ class Tally:
         return line
 
     def lines(self) -> list[str]:
-        """Coverage and mean in one line, and the most frequent reason for a missing
-        score in another.
-        """
+        """Coverage and mean, the most frequent reason for no score: a line each."""
         summary = f"{self.rows:,} rows: {self.ok:,} scored ({self.ok / self.rows:.1%})"
         for status, count in self.statuses.most_common():
             if status != Status.OK.value:

@@ -164,10 +164,7 @@ _HEADS = {"p_holm": "p (Holm)", "p_bh": "p (BH)"}
 
 
 def _naming(frame: pd.DataFrame) -> int:
-    """How many of the first columns, three at most, name the rows: those of words.
-
-    At least one column is left for what is said of the rows.
-    """
+    """How many of the first columns, three at most, name the rows: those of words."""
     import pandas as pd
 
     number = 0
@@ -180,10 +177,7 @@ def _naming(frame: pd.DataFrame) -> int:
 
 
 def _plain_cell(value: Any, digits: int, shade: str | None) -> Cell:
-    """A value of any frame; texts, long ones and words, are set apart from numbers.
-
-    shade: a class of table.css, or None.
-    """
+    """A value of any frame; texts, long ones and words, are set apart from numbers."""
     import numpy as np
     import pandas as pd
 

@@ -102,10 +102,7 @@ def _whole_names(lines: Sequence[Sequence[str]], names: int) -> list[list[str]]:
 def _parts(
     widths: Sequence[float], names: int, groups: Sequence[str]
 ) -> list[list[int]]:
-    """The columns of each part, by number, without those that name the rows.
-
-    widths: pixels of all columns. names: how many of the first name the rows.
-    """
+    """The columns of each part, by number, without those that name the rows."""
     columns = list(range(names, len(widths)))
     # Long names leave a third of the window all the same.
     beside_names = WINDOW - _sum(widths, range(names))
@@ -137,10 +134,7 @@ def _sum(widths: Sequence[float], columns: Iterable[int]) -> float:
 def _units(
     columns: Sequence[int], widths: Sequence[float], groups: Sequence[str], room: float
 ) -> list[list[int]]:
-    """The columns that are not parted: those of a group as far as they fit.
-
-    columns: by number. groups: the group of each of them, or empty. room: pixels.
-    """
+    """The columns that are not parted: those of a group as far as they fit."""
     units: list[list[int]] = []
     for place, column in enumerate(columns):
         is_same_group = place and groups and groups[place] == groups[place - 1]

@@ -28,7 +28,6 @@ OF_EVALUATOR = (
     "format",
     "delimiter",
     "price",
-    "new_tokens",
 )
 
 

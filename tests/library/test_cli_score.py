@@ -251,6 +251,12 @@ def test_what_cannot_be_read_is_named(tmp_path, monkeypatch, capsys, what):
     )
 
 
+def test_a_store_that_is_not_there_is_no_empty_one(tmp_path, monkeypatch, capsys):
+    place = str(tmp_path / "missing")
+    got = call(monkeypatch, capsys, "store", "verify", "--store", place)
+    assert got.code == 2 and f"no store at {place}" in got.err
+
+
 def test_a_damaged_record_is_told_by_its_key(tmp_path, monkeypatch, capsys):
     with Store(tmp_path) as store:
         [[made]] = complete(ScriptedEngine(["4"]), ["x"], Sampling(), store)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import signal
 import sqlite3
@@ -17,9 +16,7 @@ from cli_tools import KEY, asks, jsonl, rows
 
 from nlgeval_lib.engines.store import Store, StoreError
 from nlgeval_lib.files import replacing
-from nlgeval_lib.scoring import cells, table_files
-from nlgeval_lib.scoring.cells import InputError
-from nlgeval_lib.scoring.table_files import TableFile
+from nlgeval_lib.scoring import read
 
 NLGEVAL = [sys.executable, "-m", "nlgeval_lib.cli"]
 ROOT = Path(__file__).parents[2]
@@ -52,46 +49,7 @@ def test_a_row_that_cannot_be_kept_names_its_file(
 def test_a_value_of_a_hundred_levels_is_read(tmp_path: Path) -> None:
     value = "[" * 100 + "]" * 100
     (tmp_path / "in.jsonl").write_text('{"output": "a", "deep": ' + value + "}\n")
-    assert TableFile(str(tmp_path / "in.jsonl")).columns == ["output", "deep"]
-
-
-@pytest.mark.parametrize("name", ["in.jsonl", "in.csv", "in.json"])
-def test_a_line_that_fills_the_memory_is_refused_by_its_number(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    """No more of it than the bound is ever read."""
-    monkeypatch.setattr(table_files, "_LONGEST", 1 << 20)
-    first = {"in.csv": "output,reference\n", "in.jsonl": '{"output": "a"}\n'}
-    path = tmp_path / name
-    path.write_text(first.get(name, "[\n") + "x" * (3 << 20))
-    with pytest.raises(InputError, match=f"{name}, line 2 has more than 1 MB"):
-        TableFile(str(path))
-
-
-def test_a_small_parquet_of_large_texts_is_read_in_small_pieces(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One long text in 700 rows: the file holds it once, the rows together have 90
-    times what a part may hold.
-    """
-    pytest.importorskip("pyarrow")
-    monkeypatch.setattr(cells, "BYTES", 1 << 20)
-    text = "word " * (26_000)
-    texts = [text, None, "short"] * 700
-    path = tmp_path / "in.parquet"
-    pd.DataFrame({"output": texts, "number": range(2100)}).to_parquet(path)
-    assert path.stat().st_size < 1 << 20
-    file = TableFile(str(path))
-    parts = iter(file.parts())
-    first = next(parts)
-    sizes = [first["output"].str.len().fillna(0).sum()]
-    numbers = first["number"].tolist()
-    for part in parts:
-        sizes.append(part["output"].str.len().fillna(0).sum())
-        numbers += part["number"].tolist()
-    assert max(sizes) <= 1 << 20
-    assert numbers == list(range(2100)) and sum(sizes) == 700 * (len(text) + 5)
-    assert first["output"].tolist()[:3] == [text, None, "short"]
+    assert read(tmp_path / "in.jsonl").columns == ["output", "deep"]
 
 
 def test_columns_that_nobody_reads_are_not_read_one_by_one(
@@ -100,12 +58,12 @@ def test_columns_that_nobody_reads_are_not_read_one_by_one(
     """How often a column is checked does not grow with the columns beside it."""
     from nlgeval_lib.scoring.rows import Parts
 
-    read = []
+    checked = []
     original = Parts.cells
 
-    def counted(self, raw, ours):
-        read.append(ours)
-        return original(self, raw, ours)
+    def counted(self, ours):
+        checked.append(ours)
+        return original(self, ours)
 
     monkeypatch.setattr(Parts, "cells", counted)
     names = [f"column_{number}" for number in range(3000)]
@@ -113,29 +71,10 @@ def test_columns_that_nobody_reads_are_not_read_one_by_one(
     line = ",".join(["a cat", "the cat", *(["1"] * 3000)])
     (tmp_path / "in.csv").write_text(f"{header}\n{line}\n{line}\n")
     done = nl("score", "-e", "rouge", "-i", "in.csv", "-o", "out.csv")
-    assert done.code == 0 and set(read) == {"output", "reference"}
+    assert done.code == 0 and set(checked) == {"output", "reference"}
     saved = pd.read_csv(tmp_path / "out.csv")
     assert list(saved.columns[:3002]) == ["output", "reference", *names]
     assert (saved[names] == 1).all(axis=None)
-
-
-def test_texts_of_a_spreadsheet_are_no_formulas_where_that_is_wanted(
-    nl, tmp_path: Path
-) -> None:
-    """As they are without the option, in JSON always; numbers stay numbers."""
-    texts = ["=1+1", "+cmd", "-2.5", "@SUM(A1)", "plain", "-x"]
-    table = [{"output": text, "reference": "plain", "=f()": "a"} for text in texts]
-    jsonl(tmp_path / "in.jsonl", table)
-    score = ("score", "-e", "rouge", "-i", "in.jsonl", "-o")
-    assert nl(*score, "as_is.csv").code == 0
-    assert nl(*score, "safe.csv", "--spreadsheet-safe").code == 0
-    assert nl(*score, "safe.jsonl", "--spreadsheet-safe").code == 0
-    assert pd.read_csv(tmp_path / "as_is.csv", dtype=str)["output"].tolist() == texts
-    safe = pd.read_csv(tmp_path / "safe.csv", dtype=str)
-    expected = ["'=1+1", "'+cmd", "-2.5", "'@SUM(A1)", "plain", "'-x"]
-    assert safe["output"].tolist() == expected and "'=f()" in safe
-    lines = (tmp_path / "safe.jsonl").read_text().splitlines()
-    assert [json.loads(line)["output"] for line in lines] == texts
 
 
 # -- locks and signals
@@ -209,7 +148,6 @@ def test_a_terminal_that_is_closed_leaves_no_temporary_file(
         while not server.bodies:
             assert run.poll() is None
             server.over.wait(0.01)
-        assert list(tmp_path.glob(".raw.jsonl.*.tmp"))
         run.send_signal(signal.Signals[name])
         assert run.wait(60) == 130, run.stderr.read()
     assert not list(tmp_path.glob("*.tmp")) and not list(tmp_path.glob(".raw*"))

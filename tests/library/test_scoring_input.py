@@ -11,6 +11,7 @@ import tempfile
 import numpy as np
 import pandas as pd
 import pytest
+from cli_tools import jsonl, rows
 from hypothesis import given
 from hypothesis import settings as runs
 from hypothesis import strategies as st
@@ -60,29 +61,6 @@ def test_one_table_from_every_format(tmp_path):
             ]
         else:
             assert found["n"].tolist() == [1, 2] and found["x"].tolist() == [None, "y"]
-
-
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_a_file_that_is_written_to_meanwhile_is_refused(tmp_path, ending):
-    frame = pd.DataFrame({"output": ["a", "b", "c"]})
-    path = tmp_path / f"t.{ending}"
-
-    def write(rows):
-        match ending:
-            case "csv":
-                rows.to_csv(path, index=False)
-            case "jsonl":
-                rows.to_json(path, orient="records", lines=True)
-            case _:
-                with open(path, "wb") as file:
-                    rows.to_parquet(file)
-
-    write(frame)
-    rows = chosen_rows(str(path))
-    assert rows.whole().frame["output"].tolist() == ["a", "b", "c"]
-    write(frame.iloc[:2])
-    with pytest.raises(InputError, match="was changed while it was read"):
-        rows.whole()
 
 
 def test_a_row_knows_its_line(tmp_path):
@@ -231,3 +209,41 @@ def test_what_is_written_can_be_read_and_half_a_character_is_spelt_out(
         ]
     assert found["half"].tolist() == [SPELT, "whole"]
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+# -- before and beside the scores
+
+
+def test_the_first_wrong_row_is_found_before_any_is_scored(nl, tmp_path):
+    mine = jsonl(tmp_path / "in.jsonl", [*rows(6), rows(1)[0] | {"output": 5}])
+    got = nl("score", "-e", "bleu", "-i", mine, "-o", "s.csv")
+    assert got.code == 2 and not (tmp_path / "s.csv").exists()
+    assert "line 7, column 'output': int '5' where a text is needed" in got.err
+
+
+def test_rows_that_are_there_twice_are_told(nl, tmp_path):
+    mine = [*rows(6), rows(2)[1], rows(1)[0]]
+    path = jsonl(tmp_path / "in.jsonl", [row | {"reference": "a"} for row in mine])
+    said = nl("score", "-e", "bleu", "-i", path, "-o", "s.csv").err
+    assert "2 rows have the input_id, system_id of an earlier one, first " in said
+    assert "line 7: input_id '0', system_id 'B' as in line 2" in said
+
+
+def test_meta_reads_only_what_it_needs(nl, tmp_path):
+    mine = [
+        row | {"value": i % 4, "source": 42, "rubric": ["no", "text"]}
+        for i, row in enumerate(rows(8))
+    ]
+    call = ("meta", "--coef", "pearson", "--ci", "none")
+    assert nl(*call, jsonl(tmp_path / "in.jsonl", mine)).code == 0
+    got = nl("score", "-e", "bleu", "-i", "in.jsonl", "--column", "b", "-o", "s.csv")
+    assert "'source': int '42'" in got.err
+
+
+def test_a_line_of_a_log_with_several_ratings_is_several_rows(tmp_path):
+    said = [{"user_id": name, "values": {"rating": {"value": 4}}} for name in "ab"]
+    record = {"fields": {"text": "a bus"}, "responses": said}
+    path = jsonl(tmp_path / "log.jsonl", [record, record])
+    rows_read = chosen_rows(str(path), mapping=["human=rating"]).whole()
+    assert rows_read.frame["rater"].tolist() == ["a", "b", "a", "b"]
+    assert rows_read.given.index.tolist()[:2] == ["line 1, row 1", "line 1, row 2"]
