@@ -1,10 +1,5 @@
-"""Ask a language model stage by stage: progress is shown, every completion is stored,
-Ctrl-C loses none.
-
-`ask` drives a generator of stages: it sends the requests of each through the store to
-the engine and hands the completions back. `Run` counts what came of them over many
-calls. `Gentle` stands before the engine while it works, for Ctrl-C; `ProgressBar` shows
-the progress.
+"""Ask a language model stage by stage: progress is shown (`ProgressBar`), every
+completion is stored, Ctrl-C loses none (`Gentle`), `Run` counts what came of them.
 """
 
 from __future__ import annotations
@@ -59,8 +54,8 @@ Reads = Callable[[Completion], bool]
 class Run:
     """The outcome of one run over a store.
 
-    counts: the fields COUNTS of `Progress`, added up over all stages; and
-    `asked_again`, the stored completions that were thrown away for other ones.
+    counts: COUNTS of `Progress` over all stages, and `asked_again`, the stored
+    completions that were thrown away for other ones.
     failures: the requests that got no completion, and why.
     raw: the completions as records, None where they are not wanted.
     served: the models that answered, as their servers called them.
@@ -75,11 +70,6 @@ class Run:
     served: set[str] = field(default_factory=set)
     ask_again: str = ""
     seconds: float = 0.0
-
-    def note(self, answers: Answers) -> None:
-        """Take in what could not be made, and who answered, of one stage."""
-        self.failures += answers.failed
-        self.served |= answers.served
 
     def summary(self) -> str:
         """How many completions were needed, stored and made, in one line."""
@@ -116,22 +106,18 @@ def ask(
     run: Run,
     reads: Callable[[Stage], Reads | None] = lambda stage: None,
 ) -> Any:
-    """The result of a generator of stages, each asked through the store with progress
-    and noted in `run`.
+    """What a generator of stages returns, each stage asked through the store with
+    progress and noted in `run`.
 
-    stages: yields stages, gets the completions of each, and returns the result.
     name: whose stages these are, for the progress.
-    engine: that answers what is not stored.
     store: of the completions; None asks for all anew.
     reads: gives the function that says whether a completion of a stage can be read;
     None for a stage whose completions are not read so.
-    Returns: what the generator returns.
     Raises: KeyboardInterrupt, with every finished completion stored; and as the engine
     does.
     """
 
     def answer(stage: Stage) -> Sequence[Draws]:
-        """The completions of a stage, asked for and counted."""
         if not stage.requests:
             return []
         bar.start(f"{name} {stage.name}", reads(stage))
@@ -139,7 +125,8 @@ def ask(
             useful = _has_text if run.ask_again == "empty" else bar.reads
             run.counts["asked_again"] += _throw_away(store, stage, engine, useful)
         answers = _answers(stage, engine, store, bar, run)
-        run.note(answers)
+        run.failures += answers.failed
+        run.served |= answers.served
         if run.raw is not None:
             run.raw += _raw_records(stage, answers)
         return answers
@@ -195,9 +182,7 @@ def _throw_away(
 
 
 def _raw_records(stage: Stage, answers: Sequence[Draws]) -> Iterator[dict[str, Any]]:
-    """Every completion of a stage as a record: its request, stage and draw,
-    then RAW.
-    """
+    """Every completion of a stage as a record: its request, stage, draw, then RAW."""
     for request, draws in zip(stage.requests, answers, strict=True):
         for draw, completion in enumerate(draws):
             record = {"id": request.id, "stage": stage.name, "draw": draw}
@@ -218,10 +203,8 @@ class Gentle:
     method `stop` is stopped by it and then waited for; any other engine gets a
     KeyboardInterrupt where it waits. A second Ctrl-C ends the run at once.
 
-    pending: whether a signal came.
-    Everything else is the engine's own.
-    Raises: KeyboardInterrupt at the end of the context, if a signal came and nothing
-    has raised it yet.
+    Raises: KeyboardInterrupt at the end of the context, if a signal came (`pending`)
+    and nothing has raised it yet.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -305,11 +288,9 @@ class Gentle:
 
 class ProgressBar:
     """The progress of a run: a live line on a terminal, elsewhere a line at intervals.
-
-    Pass `bar.report` as `progress` to `engines.complete` or to an evaluator.
+    `report` is what `engines.complete` and evaluators take as `progress`.
 
     name: what the line begins with.
-    quiet: nothing is shown.
     stream: where it is shown; None for standard error.
     plan: how many completions a plan of many runs asks for; one line then goes on from
     stage to stage, and says how much of the plan is made.
@@ -332,11 +313,7 @@ class ProgressBar:
         self._sum = self._finished
 
     def start(self, name: str, reads: Reads | None = None) -> None:
-        """Begin a new stage of this name.
-
-        reads: says whether a completion can be read; None where no share of parsed ones
-        is shown.
-        """
+        """Begin a new stage. reads: whether a completion can be read; None: not said."""
         self.reads = reads
         self.read = 0  # completions that could be read
         self.came = 0  # completions that came, without errors
@@ -350,10 +327,7 @@ class ProgressBar:
         self._next = -math.inf  # when the next line is due, where none is drawn
 
     def report(self, progress: Progress, batch: Sequence[Completion] = ()) -> None:
-        """Take in a batch of a stage and show the progress.
-
-        `engines.complete` calls this at its start and after each batch.
-        """
+        """Take in a batch of a stage and show the progress."""
         if self._plan is not None:
             progress = self._of_plan(progress, self._plan)
         for completion in batch:
@@ -371,18 +345,14 @@ class ProgressBar:
             self._print_at_intervals(progress)
 
     def close(self) -> None:
-        """Leave the line as it stands, at a stage's end; that of a plan is for the next
-        stage too.
-        """
+        """Leave the line, at a stage's end; that of a plan is for the next stage too."""
         self._finished = self._sum
         if self._bar is not None and self._plan is None:
             self._bar.close()
             self._bar = None
 
     def line(self, progress: Progress) -> str:
-        """The numbers as text: done, stored, failed, silence, share parsed, speed, time
-        left.
-        """
+        """Done, stored, failed, silence, share parsed, speed, time left, as text."""
         failed = f"{progress.failed:,} failed"
         if progress.failed and self.fault:
             failed += f" (the last: {textwrap.shorten(self.fault, 80)})"

@@ -1,32 +1,22 @@
-"""Where a result comes from: code, packages, data, prompts, parameters, machine.
-Written beside each result as JSON.
+"""Where scores come from: code, packages, input. Written beside them as JSON.
 
-`collect` makes the record of one result; `git`, `packages`, `hardware` and
-`data_hashes` are its parts. `clean` makes values fit for it: nothing in a record names
-a user, a host or a place on a disk, and values of parameters that look like secrets are
-left out. `write_record` and `record_of` are the record beside a file of scores.
+`clean` makes values fit for a record: nothing in it names a user, a host or a place on
+a disk, and values of parameters that look like secrets are left out.
 """
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import hashlib
 import importlib.metadata
 import json
 import math
-import os
-import platform
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import nlgeval_lib
 from nlgeval_lib import files
 
 # The distributions whose versions are recorded where they were imported.
@@ -57,56 +47,6 @@ _SECRET = re.compile(
 )
 
 
-def collect(
-    *,
-    output: str,
-    paper: str,
-    notebook: str,
-    route: str,
-    mode: str,
-    parameters: Mapping[str, Any],
-    inputs: Iterable[str] = (),
-    coverage: Mapping[str, Any] | None = None,
-    signatures: Iterable[str] = (),
-    seconds: float | None = None,
-    facts: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """The record of one result, as plain JSON values.
-
-    output, paper: the result's name, and the paper that it belongs to.
-    notebook, mode: that made it, below notebooks/, and the mode of its run.
-    route: how its numbers came about, one of `catalogue.ROUTES`.
-    parameters: of the run; those that are seeds are named again.
-    inputs: data sets and recordings, of which the hashes of their files are recorded.
-    coverage: how many items have a value.
-    signatures: of the measures; sorted, each once.
-    seconds: wall time; None where it was not taken.
-    facts: what only the notebook knows (model, prompts, ...).
-    """
-    names = [name for name in parameters if name == "seed" or name.endswith("_seed")]
-    record = {
-        "output": output,
-        "paper": paper,
-        "notebook": f"notebooks/{notebook}",
-        "route": route,
-        "mode": mode,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "library": nlgeval_lib.__version__,
-        "git": git(),
-        "parameters": dict(parameters),
-        "seeds": {name: parameters[name] for name in names},
-        "inputs": {name: data_hashes(name) for name in inputs},
-        "coverage": dict(coverage or {}),
-        "signatures": sorted(set(signatures)),
-        "wall_seconds": None if seconds is None else round(seconds, 2),
-        "hardware": dict(hardware()),
-        "python": platform.python_version(),
-        "packages": packages(),
-        **(facts or {}),
-    }
-    return clean(record)
-
-
 def git() -> dict[str, Any]:
     """The commit of the checkout, and whether code or data differ from it.
 
@@ -120,16 +60,16 @@ def git() -> dict[str, Any]:
     # Without optional locks no other run of git is disturbed.
     git_command = ("git", "--no-optional-locks")
     if in_checkout and shutil.which("git"):
-        commit = _output(*git_command, "rev-parse", "HEAD")
+        commit = output_of(*git_command, "rev-parse", "HEAD")
         reason = "no commit yet"
     if commit is None:
         return {"commit": None, "dirty": None, "reason": reason}
     present = [name for name in CODE if (root / name).exists()]
-    status = _output(*git_command, "status", "--porcelain", "--", *present)
+    status = output_of(*git_command, "status", "--porcelain", "--", *present)
     return {"commit": commit, "dirty": None if status is None else bool(status)}
 
 
-def _output(*command: str) -> str | None:
+def output_of(*command: str) -> str | None:
     """What a program prints in the checkout; None where it is not here, fails
     or hangs.
     """
@@ -157,50 +97,6 @@ def packages() -> dict[str, str]:
             # Some builds of vllm are distributed under another name.
             versions[name] = str(getattr(module, "__version__", "unknown"))
     return versions
-
-
-@functools.cache
-def hardware() -> Mapping[str, Any]:
-    """Processor model, cores, memory in GiB, accelerators, operating system and
-    architecture; looked up once.
-    """
-    cpu = platform.processor() or "unknown"
-    memory = None
-    with contextlib.suppress(OSError):
-        text = Path("/proc/cpuinfo").read_text("utf-8", "replace")
-        model = re.search(r"(?m)^model name\s*: (.*)$", text)
-        if model:
-            cpu = model[1]
-    with contextlib.suppress(ValueError, OSError, AttributeError):
-        size = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        memory = round(size / 2**30, 1)
-    gpus = _output("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
-    return {
-        "cpu": cpu,
-        "cores": os.cpu_count(),
-        "memory_gib": memory,
-        "gpu": (gpus or "").splitlines(),
-        "system": platform.system(),
-        "machine": platform.machine(),
-    }
-
-
-def data_hashes(name: str) -> dict[str, str]:
-    """The sha256 of each file of a data set or recording, by its registry path.
-
-    More than 12 files become one entry: the hash of their list.
-    """
-    from nlgeval_lib import datasets
-    from nlgeval_lib.datasets import registry
-
-    hashes = {}
-    for path in datasets.files(name):
-        hashes[path] = registry.entry(path).checksum
-    if len(hashes) <= 12:
-        return hashes
-    lines = [f"{sha256}  {path}" for path, sha256 in sorted(hashes.items())]
-    joined = "\n".join(lines)
-    return {f"{len(hashes)} files": hashlib.sha256(joined.encode()).hexdigest()}
 
 
 def clean(value: Any, name: str = "") -> Any:

@@ -109,8 +109,8 @@ class Parts:
 
     @property
     def theirs(self) -> dict[str, str]:
-        """Our column -> how a message calls it: the user's name; " + " between them
-        where several became one; "--fill OURS" for a text of the user's.
+        """Our column -> how a message calls it: the user's name or names, or
+        "--fill OURS" for a text of the user's.
         """
         made = {ours: " + ".join(names) for ours, names in self.plan.sources.items()}
         return made | {ours: f"--fill {ours}" for ours in self.plan.filled}
@@ -120,10 +120,8 @@ class Parts:
         return self.plan.ours(column)
 
     def check_ids(self) -> None:
-        """Pass where no usual column of ids was left out: whether rows are independent
-        hangs on them.
-
-        Raises: InputError naming the cell.
+        """Raise an InputError where a usual column of ids was left out: whether rows are
+        independent hangs on them.
         """
         for ours, column in self.unfit.items():
             raise InputError(
@@ -133,9 +131,7 @@ class Parts:
             )
 
     def told(self) -> str:
-        """What was taken for what and what follows, in one line; "" where there is
-        nothing to say.
-        """
+        """What was taken for what and what follows, in one line."""
         sentences = []
         if self.sha256:
             said = "; ".join(self.plan.told())
@@ -155,10 +151,7 @@ class Parts:
         return columns.lacks(self.name, self.columns, column)
 
     def place(self, row: str, column: str = "") -> str:
-        """How a message names a row by its label, or a cell of it.
-
-        column: one of ours, for a cell; the message has the user's name of it first.
-        """
+        """How a message names a row by its label, or the cell of a column of ours."""
         if not column:
             return f"{self.name}, {row}"
         name = self.theirs.get(column, column)
@@ -166,10 +159,9 @@ class Parts:
         return f"{self.name}, {row}, column {name!r}{ours}"
 
     def cells(self, ours: str) -> Any:
-        """One of our columns of the plan, each cell checked.
+        """One of our columns of the plan, each cell checked: a series of texts or ids,
+        an array of numbers; of several ratings their mean, NaN for a row without any.
 
-        Returns: a series of texts or ids, an array of numbers; of several ratings their
-        mean, NaN for a row without any.
         Raises: InputError naming the row and the column.
         """
         places = self.given.index
@@ -189,12 +181,10 @@ class Parts:
     def read(
         self, values: Iterable[Any], ours: str, places: pd.Index, reader: Any = None
     ) -> Any:
-        """The values of a column as they are used.
+        """The cells of a column of ours as they are used: float64 for numbers, else a
+        series. places: the rows' labels.
 
-        values: the cells as they were written. places: the rows' labels.
-        ours: the column, for the message and for what it holds.
         reader: a function of `cells`; None for that of our column.
-        Returns: float64 of `as_number`, else a series.
         Raises: InputError naming the first that cannot be used.
         """
         reader = reader or _reader(ours)
@@ -232,8 +222,8 @@ class Rows(Parts):
         return replace(self, given=self.given.iloc[rows], frame=self.frame.iloc[rows])
 
     def unused_marks(self, marks: Iterable[str]) -> str:
-        """Which of these marks of a missing number (`missing_values`) stand in no
-        rating or score, in words; "" where all do: likely a slip of the user's.
+        """Which marks of a missing number stand in no rating or score, in words: likely
+        a slip of the user's; "" where all do.
         """
         present: list[Any] = []
         for ours, names in self.plan.sources.items():
@@ -249,9 +239,8 @@ class Rows(Parts):
         )
 
     def numbers(self, column: str) -> np.ndarray:
-        """A column as float64, NaN where it is empty or says so (nan, null, none, na).
+        """A column, ours or a further one, as float64, NaN where it is empty or says so.
 
-        column: one of our names, or of the user's further columns.
         Raises: InputError naming the cell that is no finite number.
         """
         if pd.api.types.is_float_dtype(self.frame[column]):
@@ -494,10 +483,9 @@ def incomplete(
     """Position -> why a row cannot be shown to an evaluator that needs these columns.
 
     needs: our columns; of `reference` and `references` either will do.
-    evaluator: its name, for the messages.
     empty_is_missing: whether an empty text is as good as none; the output may always be
     empty.
-    advice: what else helps where a column is not there.
+    evaluator, advice: its name, and what else helps, for the messages.
     Raises: InputError for a column that is not there at all.
     """
     serving = {}  # need -> the column that serves it

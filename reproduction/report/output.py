@@ -25,7 +25,7 @@ from judgecard import figures
 from nlgeval_lib import files, tables
 from nlgeval_lib.scoring import provenance
 from reproduction import papers
-from reproduction.report import comparisons, durations, notebook, saving
+from reproduction.report import comparisons, durations, made_from, notebook, saving
 from reproduction.study import catalogue
 
 MODES = ("full", "quick")
@@ -512,7 +512,7 @@ class Output:
             commit = _commit_of_numbers()
             origin = f"from saved scores of {commit}; texts not here"
             facts["numbers"] = {"origin": origin, "sets": sets}
-        return provenance.collect(
+        return made_from.collect(
             output=self.id,
             paper=self.paper,
             notebook=self.entry.notebook,

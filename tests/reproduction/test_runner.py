@@ -360,7 +360,7 @@ def gone(monkeypatch) -> dict[str, str]:
     monkeypatch.setattr(
         stale, "checksums", functools.cache(lambda name: {f"{name}.csv": "1" * 64})
     )
-    monkeypatch.setattr("nlgeval_lib.scoring.provenance.data_hashes", lambda name: {})
+    monkeypatch.setattr("reproduction.report.made_from.data_hashes", lambda name: {})
     monkeypatch.setattr(
         stale,
         "missing",

@@ -18,7 +18,7 @@ from typing import Any
 from nlgeval_lib import datasets, files
 from nlgeval_lib.datasets import fetch, registry
 from nlgeval_lib.datasets.registry import DataError, Entry
-from nlgeval_lib.scoring import provenance
+from reproduction.report import made_from
 
 # The licences that allow a copy, by what the registry says of a file. Whatever it says
 # otherwise ("none stated", "per data set") is not clear, and the file stays outside.
@@ -104,7 +104,7 @@ def inputs(record: Mapping[str, Any]) -> list[str]:
     """
     paths: set[str] = set()
     for name, hashes in record["inputs"].items():
-        if hashes != provenance.data_hashes(name):
+        if hashes != made_from.data_hashes(name):
             output = record["output"]
             raise ValueError(f"{output}: {name} is not the registry's; run it again")
         paths |= set(datasets.files(name))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import nlgeval_lib
 from nlgeval_lib.scoring import provenance
+from reproduction.report import made_from
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def collect(**more) -> dict:
         mode="full",
         parameters={},
     )
-    return provenance.collect(**given | more)
+    return made_from.collect(**given | more)
 
 
 def test_what_is_recorded(root):
@@ -169,7 +170,7 @@ def test_data_hashes_come_from_the_registry(monkeypatch):
     monkeypatch.delenv("NLGEVAL_ROOT", raising=False)
     from nlgeval_lib.datasets import registry
 
-    few = provenance.data_hashes("sfres")
+    few = made_from.data_hashes("sfres")
     assert few and all(registry.entry(path).sha256 == sha for path, sha in few.items())
-    many = provenance.data_hashes("acloserlook")
+    many = made_from.data_hashes("acloserlook")
     assert len(many) == 1 and next(iter(many)).endswith(" files")
