@@ -289,9 +289,7 @@ class Asking:
         # the caller sees the failures of all sets together
         self.outcome.failures += job.run.failures
         self.outcome.counts.update(job.run.counts)
-        tally = Tally()
-        tally.add(scores)
-        record = job.record(tally)
+        record = job.record(Tally(scores))
         facts = {}
         for name, value in record.items():
             if name in _FACTS:

@@ -184,8 +184,7 @@ def _write_scores(options: Score, job: Job, data: Parts) -> tuple[Tally, str]:
         scored = job.cross_fit(options.cross_fit, bar)
     else:
         scored = job.score(bar)
-    tally = Tally()
-    tally.add(scored)
+    tally = Tally(scored)
     place = options.output
     if not tally.ok and Path(place).exists():
         place = str(Path(place).with_suffix(f".unscored{Path(place).suffix}"))

@@ -3,20 +3,11 @@ the scores with ratings.
 
     rows = scoring.chosen_rows("my.jsonl")
     job = scoring.prepared(rows, "bleu", (), scoring.EngineChoice())
-    scores = job.score(scoring.ProgressBar())  # or part by part: job.parts
+    scores = job.score(scoring.ProgressBar())
 
-The path of one row: `table_files.TableFile` reads it from the file with its place
-("line 7"); `rows.Parts` puts its cells under our column names and checks each by a
-function of `cells`; `job.Job` finds what the evaluator needs of it, or the reason why
-it cannot be scored; a metric scores it, or a judge makes requests of it, which
-`asking.ask` sends to the engine, or answers from the store; `score_files.ScoreFile`
-keeps its score beside the output until all rows are there, and writes it behind the
-row's own columns; `tally.Tally` counts it; `provenance` records where the scores come
-from. `correlations` measures such scores against ratings.
-
-Names and settings become objects in `named` (evaluator, engine, store) and `settings`
-(typed arguments); `parsing` runs a parser over texts that are there already. What the
-subcommands `score`, `completions`, `meta` and `parse` do.
+A row of a file (`table_files.read_table`) gets our column names (`columns.decided`), its
+cells are checked (`rows.Parts.whole`), it is scored (`job.Job`), and its score stands
+behind the row's own columns (`score_files.with_scores`).
 """
 
 from __future__ import annotations

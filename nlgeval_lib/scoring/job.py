@@ -219,9 +219,7 @@ class Job:
         Raises: as `score`.
         """
         if not self.unfitted():
-            tally = Tally()
-            tally.add(self.score(bar))
-            return tally.lines()[0]
+            return Tally(self.score(bar)).lines()[0]
         table = self.criteria(bar)
         count, criteria = table.shape
         read = int(table.notna().to_numpy().sum())

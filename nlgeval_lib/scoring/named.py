@@ -1,9 +1,5 @@
-"""An evaluator, an engine and a store from names and settings as a command line has
-them.
-
-`EngineChoice` holds what was said of the engine and starts it; `evaluator` makes the
-evaluator; `store` opens the store, `check_store` says whether it can be written, and
-`check_stand_in` keeps completions of tiny stand-in models out of a store of real ones.
+"""An evaluator (`evaluator`), an engine (`EngineChoice`) and a store (`store`) from
+names and settings as a command line has them.
 """
 
 from __future__ import annotations
@@ -82,15 +78,15 @@ class EngineChoice:
         """
         self._check()
         name = self.engine
-        common = {}
-        for option in ("model", "base_url", "revision"):
-            value = getattr(self, option)
-            if value:
-                common[option] = value
+        common: dict[str, Any] = {"model": self.model}
+        if self.base_url:
+            common["base_url"] = self.base_url
+        if self.revision:
+            common["revision"] = self.revision
         if name == "replay":
-            recorded = store() if recorded is None else recorded
             if self.settings:
                 raise InputError("--engine-set: a replay has no options")
+            recorded = store() if recorded is None else recorded
             return engines.ReplayEngine(recorded, **common)
         # `engines` loads the module of a class when it is asked for.
         kind = getattr(engines, _CLASSES[name])
@@ -146,9 +142,7 @@ class EngineChoice:
             )
 
     def _stand_in(self, options: Mapping[str, Any]) -> Engine:
-        """An engine that loads no weights, under the name and revision of the model, so
-        that what is stored of it counts.
-        """
+        """An engine that loads no weights; what is stored of the model counts."""
         revision = self.revision or None
         label, identity = models.identify(self.model, revision, options.get("name"))
         if not identity:
@@ -159,9 +153,7 @@ class EngineChoice:
         return engine
 
     def _plan_without_server(self, engine: Any) -> None:
-        """Let a plan go on where no server says whose completions are stored, with a
-        warning.
-        """
+        """Let a plan go on, with a warning, where no server says what it serves."""
         try:
             _ = engine.revision
         except EngineError as error:
@@ -204,11 +196,8 @@ def local_judge(name: str) -> tuple[str, str]:
     """The engine and the model that `--judge` means: by vLLM where it is installed,
     else by transformers.
 
-    name: of `nlgeval models`, whole or a beginning that no other judge has; "mini" is
-        the miniature judge of the repository.
-
-    Raises: InputError for a judge whose weights are not here, with the command that
-    brings them; UnknownName with the judges there are.
+    name: of `nlgeval models`, whole or a beginning that no other judge has; or "mini".
+    Raises: InputError for a judge whose weights are not here; UnknownName.
     """
     if name == "mini":
         model = str(models.miniature())
@@ -243,9 +232,8 @@ def store(folder: str | Path | None = None) -> Store:
 
 
 def check_store(store: Store) -> None:
-    """Pass where completions can be written; a missing folder is not made yet.
-
-    Known before a model is asked. Raises: InputError.
+    """Raise an InputError where completions cannot be written, before a model is asked;
+    a missing folder is not made yet.
     """
     # the nearest folder that is there: it must let the others be made
     folder = store.folder
@@ -265,8 +253,7 @@ def check_store(store: Store) -> None:
 def plugin(path: str) -> None:
     """Run a Python file, so that the evaluators that it registers are known.
 
-    Raises: InputError naming the file, for what is no Python file and for whatever it
-    raises.
+    Raises: InputError for what is no Python file, and for whatever it raises.
     """
     spec = importlib.util.spec_from_file_location(
         f"nlgeval_plugin_{Path(path).stem}", path
@@ -285,11 +272,7 @@ def plugin(path: str) -> None:
 
 
 def asks(name: str) -> bool:
-    """Whether an evaluator of this name asks a language model through the store: a
-    `Judge`.
-
-    Raises: ValueError with the nearest names.
-    """
+    """Whether an evaluator of this name asks a language model through the store."""
     cls = evaluators.get(name)
     return isinstance(cls, type) and issubclass(cls, Judge)
 
@@ -297,13 +280,11 @@ def asks(name: str) -> bool:
 def evaluator(
     name: str, settings: Iterable[str] = (), load: str = "", **fixed: Any
 ) -> Any:
-    """An evaluator by its name, with its settings.
+    """An evaluator by its name, with its settings, `name=value` texts.
 
-    settings: `name=value` texts.
     load: a file of the evaluator's own `save`; "" for none.
     fixed: further arguments as they are, such as `engine` or `model`.
-    Raises: InputError naming the setting; ValueError for an unknown name; Unavailable
-    from evaluators that cannot work here.
+    Raises: InputError naming the setting; ValueError for an unknown name; Unavailable.
     """
     cls: Any = evaluators.get(name)
     names = [parameter for parameter, _, _ in parameters(cls)]
@@ -329,16 +310,14 @@ def evaluator(
 def check_stand_in(
     engine: Engine, model: str, store: Store, planning: bool = False
 ) -> None:
-    """Pass where what this engine writes may go into the store: completions of
-    stand-ins never get among real ones.
+    """Raise an InputError for a stand-in in a store of real completions, and for a real
+    model in one of stand-ins.
 
     A folder of weights far too small to be the model that it is named after stands in
     for it, to exercise a run. The store must then be one for stand-ins, which is marked
     for the first; what is read from it has the route `mini`.
-    engine: that will write. model: as the user named it, perhaps a folder.
+    model: as the user named it, perhaps a folder.
     planning: nothing is asked, so that any folder passes.
-    Raises: InputError for a stand-in in a store of real completions, and for a real
-    model in one of stand-ins.
     """
     if engine.name == "replay":
         return
@@ -379,7 +358,7 @@ def check_stand_in(
 
 
 def stand_ins(store: Path) -> dict[str, str]:
-    """The stand-ins of the store of a folder: label -> revision; none in one of real
+    """The stand-ins of a store's folder: label -> revision; none in one of real
     completions.
     """
     try:

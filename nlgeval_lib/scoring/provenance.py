@@ -101,11 +101,9 @@ def packages() -> dict[str, str]:
 
 def clean(value: Any, name: str = "") -> Any:
     """`value` as plain JSON values, without secrets and without absolute places on this
-    machine.
+    machine; NaN, infinity and what JSON has no form for are spelt out.
 
     name: of the value, by which a secret is known.
-    Returns: mappings, lists, texts, numbers; numpy's as Python's. NaN and infinity are
-    spelt out as text, as is what JSON has no form for.
     """
     if isinstance(value, str | Path) and value and _SECRET.search(name):
         return "(left out)"
@@ -141,12 +139,10 @@ def without_places(text: str) -> str:
 
 
 def record_of(path: str | Path, sha256: str = "") -> dict[str, Any]:
-    """What was recorded beside a file of scores; empty where nothing was, or the file
-    has changed since.
+    """What was recorded beside a file of scores: `sha256`, and `scores`: column -> the
+    facts of its run; empty where nothing was, or the file has changed since.
 
-    path: of the file.
     sha256: of its bytes; "" where it is not known.
-    Returns: `sha256`, and `scores`: column -> the facts of its run.
     """
     try:
         record = files.from_json(Path(f"{path}{RECORD}").read_text("utf-8"))
@@ -169,7 +165,6 @@ def write_record(
 
     earlier: the record of the file that the rows were read from; empty without one.
     column: the scores' column. facts: of this run, as `Job.record` gives them.
-    Raises: OSError.
     """
     scores = dict(earlier.get("scores") or {})
     scores[column] = clean(files.plain(facts))

@@ -1,12 +1,8 @@
-"""What came of the rows of a run, counted part by part: no row is kept."""
+"""What came of the rows of a run, counted."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
 
 import pandas as pd
 
@@ -19,78 +15,50 @@ _OF_DRAWS = {
     Status.UNPARSED.value: "unreadable",
     Status.OUT_OF_RANGE.value: "off the scale",
 }
-# Of more different reasons the later ones are not counted: reasons that name their row
-# would fill the memory.
-_REASONS = 10_000
 
 
-@dataclass
 class Tally:
-    """How many rows have which status, for which reasons, and the range of the scores.
+    """How many rows have which status, for which reasons, and what came of the draws.
 
-    statuses: status -> rows.
+    statuses: status -> rows. ok: rows with a score.
     reasons: reason -> rows without a score.
     remarks: what stands beside a score, such as that a text was cut -> rows.
-    total: the sum of the scores, of which the mean is made.
-    low, high: the lowest and the highest score; inf and -inf without any.
-    signature: of the evaluator, as the last part has it.
+    values: the scores that are there.
+    signature: of the evaluator.
     draws: status -> completions that the rows rest on; empty for metrics.
-    cut: how many of these completions ended at the token limit.
-    cut_read: how many of those had given their score before it.
+    cut, cut_read: how many of these completions ended at the token limit, and how many
+    of those had given their score before it.
     thin: rows whose mean rests on fewer draws than were asked for.
     """
 
-    statuses: Counter[str] = field(default_factory=Counter)
-    reasons: Counter[str] = field(default_factory=Counter)
-    remarks: Counter[str] = field(default_factory=Counter)
-    total: float = 0.0
-    low: float = math.inf
-    high: float = -math.inf
-    signature: str = ""
-    draws: Counter[str] = field(default_factory=Counter)
-    cut: int = 0
-    cut_read: int = 0
-    thin: int = 0
-
-    def add(self, scored: pd.DataFrame) -> None:
-        """Count the next part, as `Job.parts` gives it."""
+    def __init__(self, scored: pd.DataFrame) -> None:
+        self.rows = len(scored)
         self.signature = scored.attrs.get("signature", "")
-        self.statuses.update(scored["status"].tolist())
-        if "details" in scored:
-            for row in zip(scored["status"], scored["details"], strict=True):
-                self._add_draws(*row)
-        without_score = scored["status"] != Status.OK.value
-        _count(self.reasons, scored.loc[without_score, "reason"])
-        _count(self.remarks, scored.loc[~without_score, "reason"])
-        values = scored["value"].dropna()
-        if len(values):
-            self.total += float(values.sum())
-            self.low = min(self.low, values.min())
-            self.high = max(self.high, values.max())
-
-    def _add_draws(self, status: str, details: Mapping[str, Any]) -> None:
-        """Count the draws of a row by its details; those of a metric have none."""
-        if "n" not in details:
-            return
-        # The details of a single draw are the draw's own.
-        statuses = details.get("statuses", [status])
-        self.draws.update(statuses)
-        draws = details.get("draws", [details])
-        for draw, of_draw in zip(draws, statuses, strict=True):
-            if draw.get("cut"):
-                self.cut += 1
-                self.cut_read += of_draw == Status.OK.value
-        self.thin += status == Status.OK.value and details["n_missing"] > 0
-
-    @property
-    def rows(self) -> int:
-        """How many rows were counted."""
-        return self.statuses.total()
-
-    @property
-    def ok(self) -> int:
-        """How many rows have a score."""
-        return self.statuses[Status.OK.value]
+        self.statuses = Counter(scored["status"].tolist())
+        self.ok = self.statuses[Status.OK.value]
+        is_scored = scored["status"] == Status.OK.value
+        reasons = scored["reason"].fillna("")
+        self.reasons = Counter(filter(None, reasons[~is_scored]))
+        self.remarks = Counter(filter(None, reasons[is_scored]))
+        self.values = scored["value"].dropna()
+        self.draws: Counter[str] = Counter()
+        self.cut = 0
+        self.cut_read = 0
+        self.thin = 0
+        for status, details in zip(
+            scored["status"], scored.get("details", [{}] * len(scored)), strict=True
+        ):
+            if "n" not in details:  # a metric has no draws
+                continue
+            # The details of a single draw are the draw's own.
+            statuses = details.get("statuses", [status])
+            draws = details.get("draws", [details])
+            self.draws.update(statuses)
+            for draw, of_draw in zip(draws, statuses, strict=True):
+                if draw.get("cut"):
+                    self.cut += 1
+                    self.cut_read += of_draw == Status.OK.value
+            self.thin += status == Status.OK.value and details["n_missing"] > 0
 
     def draws_line(self) -> str:
         """What came of the completions; "" where each one was read whole."""
@@ -116,8 +84,10 @@ class Tally:
             if status != Status.OK.value:
                 summary += f", {count:,} {status}"
         if self.ok:
-            mean = self.total / self.ok
-            summary += f"; mean {mean:.4g}, from {self.low:.4g} to {self.high:.4g}"
+            summary += (
+                f"; mean {self.values.mean():.4g}, from {self.values.min():.4g} to "
+                f"{self.values.max():.4g}"
+            )
         lines = [summary]
         for reason, _ in self.reasons.most_common(1):
             lines.append(f"most frequent reason: {reason}")
@@ -125,11 +95,3 @@ class Tally:
             rows = self.remarks.total()
             lines.append(f"scored rows with a remark: {rows:,}, such as: {remark}")
         return lines
-
-
-def _count(counted: Counter[str], texts: pd.Series[str]) -> None:
-    """Count the texts that say something; new ones only while there is room."""
-    said = texts[texts.fillna("") != ""].tolist()
-    if len(counted) >= _REASONS:
-        said = [text for text in said if text in counted]
-    counted.update(said)

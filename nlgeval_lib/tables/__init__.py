@@ -1,9 +1,8 @@
-"""Any frame as a table: HTML with a text form for terminals and one for Markdown.
+"""Any frame as a table (`show`): HTML with a text form for terminals and one for
+Markdown. Everything that comes from data is escaped.
 
-Everything that comes from data is escaped. `show` draws a frame. A table is first drawn
-as `Drawn`, a grid of `Cell`, each with its text and its HTML; `in_forms` turns the grid
-into the three forms, and `joined` puts tables, notes and details together. `fitting`
-breaks a wide table for Markdown.
+A table is first drawn as `Drawn`, a grid of `Cell`; `in_forms` turns the grid into the
+three forms, and `joined` puts tables, notes and details together.
 """
 
 from __future__ import annotations
@@ -35,11 +34,10 @@ class Table:
 
     html: the table with its notes, details and style, ready for a notebook.
     text: the same in aligned columns, without the details.
-    markdown: the table alone; notes and details are not in it.
+    markdown: the table alone.
     notes: sentences below it.
     details: what a page folds away, such as the whole reasons and signatures.
-    caption: what stands above it. Only `show` fills it.
-    lines: how many rows it has. Only `show` fills it.
+    caption, lines: what stands above it, how many rows it has. Only `show` fills them.
     """
 
     html: str
@@ -82,12 +80,7 @@ class Drawn(NamedTuple):
 
 
 def esc(value: Any) -> str:
-    """`value` as text that HTML shows and never runs; None as empty text.
-
-    Example:
-    >>> esc("<b>")
-    '&lt;b&gt;'
-    """
+    """`value` as text that HTML shows and never runs; None as empty text."""
     return html.escape("" if value is None else str(value), quote=True)
 
 
@@ -117,9 +110,7 @@ def show(
     whole number in a column `n` without decimals.
 
     frame: its column names become the heads, with blanks for underscores.
-    caption: what stands above the table.
-    digits: decimals of a float.
-    notes: sentences below the table.
+    caption, notes: what stands above the table, and sentences below it.
     classes: the shade of a cell by its column and value: equal, follows, near, off,
     far, missing, or None.
     rows: at most so many are shown, and a note says how many are not.
@@ -232,12 +223,9 @@ def joined(
     between: str = "\n",
     details: Sequence[str] = (),
 ) -> Table:
-    """Tables, sentences below them, and details that HTML folds away.
+    """Tables, sentences below all of them, and details that HTML folds away.
 
-    parts: the tables, in their order.
-    notes: sentences below all of them.
     between: what parts the tables' texts for a terminal.
-    details: lines that only HTML shows, folded; Markdown has them apart.
     """
     joined_html = STYLE + "".join(part.html for part in parts)
     if notes:

@@ -1,8 +1,5 @@
 """Tables in Markdown that fit the page of a code host: one that would be wider than the
 window is shown as several, each with the columns that name its rows.
-
-`markdown` reckons the width of each column by its longest word (`least_width`), chooses
-the columns of each part (`_parts`), and repeats the names of the rows in all of them.
 """
 
 from __future__ import annotations
@@ -25,9 +22,7 @@ _BOLD = 1.07  # how much wider
 
 def least_width(cells: Sequence[str]) -> float:
     """The pixels that a column needs: its longest word and the space beside it, as
-    cells break at blanks and hyphens.
-
-    cells: in Markdown, the head first; it is bold. Escaping strokes take no room.
+    cells break at blanks and hyphens. The head, which is first, is bold.
 
     Example:
     >>> round(least_width(["n", "1600"]), 1)

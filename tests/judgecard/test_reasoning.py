@@ -189,8 +189,7 @@ def test_a_run_says_what_became_of_its_draws():
     draws.append(Completion("k", "", finish_reason="error", error="gone"))
     judgment = judge.judged(draws)
     assert (judgment.value, judgment.reason) == (4, "mean of 2 of 5 draws")
-    tally = Tally()
-    tally.add(judge.framed([0], [judgment]))
+    tally = Tally(judge.framed([0], [judgment]))
     assert tally.draws_line() == (
         "5 draws: 2 read (40.0%), 1 cut before the score, 1 refused, 1 lost; "
         "2 ended at the token limit, 1 of them after their score; "
