@@ -1,8 +1,7 @@
-"""Which column of a file is taken for what, and why.
+"""Which column of a file is taken for what, and why: a `Plan`, made of names alone.
 
-`decided` makes a `Plan` of names alone: the user's words count first, then the record
-of an earlier run, then our own names, then usual ones. Every command that reads rows
-has one, prints it in one line and keeps it beside its result.
+The user's words count first, then the record of an earlier run, then our own names,
+then usual ones.
 """
 
 from __future__ import annotations
@@ -113,9 +112,7 @@ class Plan:
         return names
 
     def ours(self, column: str) -> str:
-        """The name that a column of the user's has here; its own where none is
-        mapped.
-        """
+        """The name that a column of the user's has here."""
         if list(self.sources.get(column, ())) == [column]:
             return column
         for ours, names in self.sources.items():
@@ -147,9 +144,7 @@ class Plan:
         return clauses
 
     def recorded(self) -> dict[str, Any]:
-        """The plan as it is kept beside a result: known columns, and what is left
-        out.
-        """
+        """The plan as it is kept beside a result."""
         columns = {}
         for ours, names in self.sources.items():
             if known(ours):
@@ -159,9 +154,7 @@ class Plan:
 
 
 def known(name: str) -> bool:
-    """Whether it is the name of a column that has a meaning here: one of KNOWN, or of
-    further ratings.
-    """
+    """Whether a column of this name has a meaning here."""
     return name in KNOWN or name.startswith(RATINGS)
 
 
@@ -186,7 +179,7 @@ def decided(
     named: Collection[str] = (),
     usual: bool = True,
 ) -> Plan:
-    """What is taken for what, by names alone.
+    """What is taken for what.
 
     name, columns, earlier: of the file, the columns in order; the record beside it.
     mapping, fill, without, named: as `rows.chosen_rows` has them.
@@ -236,9 +229,7 @@ def decided(
 
 
 def lacks(name: str, columns: Sequence[str], column: str) -> str:
-    """That a file has no such column, with the nearest name and all there are: a
-    message.
-    """
+    """That a file has no such column, with the nearest name and all there are."""
     advice = meant(column, columns, ".")
     return f"{name} has no column {column!r}{advice} Its columns: {', '.join(columns)}"
 
@@ -295,8 +286,7 @@ def _mapped(
 
 
 def columns_like(name: str, columns: Sequence[str]) -> list[str]:
-    """The columns that a name or a pattern stands for; none where there is no such
-    column.
+    """The columns that a name or a pattern stands for.
 
     Example:
         >>> columns_like("rating_*", ["output", "rating_1", "rating_2"])
@@ -359,9 +349,8 @@ def nearest(
     """The column whose name is most like a usual one for ours, for a message's advice;
     "" where no name is near.
 
-    plan, columns: of the file. need: our column.
-    suggested: columns that are advised for another need already; they are not taken,
-    nor those with a use.
+    need: our column. suggested: columns that are advised for another need already; they
+    are not taken, nor those with a use.
     """
     occupied = set(suggested)
     for ours, names in plan.sources.items():

@@ -183,33 +183,34 @@ def _row(
     columns: Mapping[str, Sequence[str]], content: Any, row: Any
 ) -> dict[str, Any]:
     """One row: its own columns, and the known ones over them."""
-    columns_read: dict[str, Any] = {}
+    known: dict[str, Any] = {}
     for ours, paths in columns.items():
         for path in paths:
             if "*" in ours:
-                for name, cell in _several(row, path):
-                    columns_read.setdefault(ours.replace("*", name), cell)
-            elif columns_read.get(ours) is None:
-                inside, root = (path[1:], content) if path[0] == "/" else (path, row)
-                cell = at(root, inside)
-                columns_read[ours] = cell if isinstance(cell, _PLAIN) else None
-    present = {name: cell for name, cell in columns_read.items() if cell is not None}
-    return {**row, **present}
+                cells = _several(row, path)
+            elif path.startswith("/"):
+                cells = [("", at(content, path[1:]))]
+            else:
+                cells = [("", at(row, path))]
+            for name, cell in cells:
+                if cell is not None and isinstance(cell, _PLAIN):
+                    known.setdefault(ours.replace("*", name), cell)
+    return {**row, **known}
 
 
-def _several(row: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """The columns of a path with a step for several: name -> value."""
+def _several(row: Any, path: str) -> list[tuple[str, Any]]:
+    """What stands at a path with a step for several: each name and its value."""
     before, step, after = re.split(r"(\*|\[.*?\])", path, maxsplit=1)
     inner = at(row, before.rstrip("."))
-    by_name: dict[Any, Any] = {}
+    by_name: dict[str, Any] = {}
     if step == "*" and isinstance(inner, Mapping):
-        by_name = dict(inner)
+        by_name = {str(name): value for name, value in inner.items()}
     elif step != "*" and isinstance(inner, list):
-        by_name = {str(at(record, step.strip("[]"))): record for record in inner}
-    for name, value in by_name.items():
-        cell = at(value, after[1:]) if after else value
-        if cell is not None and isinstance(cell, _PLAIN):
-            yield str(name), cell
+        for record in inner:
+            by_name[str(at(record, step.strip("[]")))] = record
+    if after:
+        by_name = {name: at(value, after[1:]) for name, value in by_name.items()}
+    return list(by_name.items())
 
 
 def _of_pandas(value: Any) -> list[dict[str, Any]] | None:
