@@ -129,11 +129,10 @@ class Reading:
         )
 
 
-class Asking:
-    """Who is asked."""
+class Planning:
+    """Who is asked, and what a dry run is to say."""
 
-    # no options of all that ask
-    dry_run = False
+    # options of some commands alone
     ask_again = None
     on = ""
     replicas = 1
@@ -149,6 +148,13 @@ class Asking:
     )
     store: StoreFolder = ""
     quiet: Quiet = False
+    dry_run: DryRun = False
+    rate: float | None = option(
+        None, min=1, help="Dry run: new tokens a second, for the time."
+    )
+    price: str = option(
+        "", metavar="IN,OUT", help="Dry run: price of a million prompt and new tokens."
+    )
 
     def choice(self) -> EngineChoice:
         """Who is asked, or is only planned for."""
@@ -176,18 +182,6 @@ class Asking:
             replicas=self.replicas,
             shard=shard_of(self.shard),
         )
-
-
-class Planning(Asking):
-    """Who is asked, and what a dry run is to say."""
-
-    dry_run: DryRun = False
-    rate: float | None = option(
-        None, min=1, help="Dry run: new tokens a second, for the time."
-    )
-    price: str = option(
-        "", metavar="IN,OUT", help="Dry run: price of a million prompt and new tokens."
-    )
 
     def plan(
         self, subject: str, stages: Sequence[Stage], engine: Any, store: Any
