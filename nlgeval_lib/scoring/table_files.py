@@ -209,16 +209,12 @@ def _frame(file: TableFile, rows: Iterable[tuple[str, Any]]) -> pd.DataFrame:
             records.append(record)
     if blank:
         file.remark(f"{blank} blank rows are left out")
-    columns: dict[str, list[Any]] = {}
-    for record in records:
-        for name in record:
-            columns.setdefault(name, [])
+    columns = dict.fromkeys(name for record in records for name in record)
     _check_names(file, columns)
-    for name, values in columns.items():
-        values.extend(record.get(name) for record in records)
     if columns.keys() >= {*logs.ERROR_COLUMNS}:
         file.remark(f"a row is an error; --from {logs.MQM} sums weights")
-    return pd.DataFrame(columns, pd.Index(places, dtype=object), dtype=object)
+    index = pd.Index(places, dtype=object)
+    return pd.DataFrame(records, index, list(columns), dtype=object)
 
 
 def _check_names(file: TableFile, columns: Iterable[str]) -> None:
