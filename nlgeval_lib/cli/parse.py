@@ -103,8 +103,17 @@ def parse(
     texts, name_of_column = _texts(file, format, column, delimiter)
     if trace:
         _trace(parser, texts.given[name_of_column], function)
-        return
-    readings = _readings(texts, name_of_column, function)
+    else:
+        _report(_readings(texts, name_of_column, function), output)
+
+
+def _report(readings: pd.DataFrame, output: str) -> None:
+    """Print a summary of the readings, and write them where that is wanted.
+
+    Raises: Exit where none has a value.
+    """
+    from nlgeval_lib.scoring import score_files
+
     _print_readings(readings)
     if output:
         with for_owner_only():

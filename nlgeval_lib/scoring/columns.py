@@ -179,11 +179,10 @@ def decided(
     named: Collection[str] = (),
     usual: bool = True,
 ) -> Plan:
-    """What is taken for what.
+    """What is taken for what; `usual`: whether usual names are looked for.
 
     name, columns, earlier: of the file, the columns in order; the record beside it.
     mapping, fill, without, named: as `rows.chosen_rows` has them.
-    usual: whether usual names are looked for.
     Raises: InputError for names that do not fit.
     """
     excluded: set[str] = set()
@@ -193,13 +192,7 @@ def decided(
             raise InputError(f"--without {lacks(name, columns, pattern)}")
     left_out: dict[str, str] = {}
     sources = _mapped(name, columns, mapping, left_out)
-    filled: dict[str, str] = {}
-    for ours, text in pairs(fill, "fill", "column=text, such as aspect=coherence"):
-        ours = _ALIAS.get(ours, ours)
-        if ours in sources or ours in filled:
-            setting = f"{ours}={text}"[:60]
-            raise InputError(f"fill {setting!r}: {ours} is mapped or filled already")
-        filled[ours] = text_or_file(text)
+    filled = _filled(sources, fill)
     why = dict.fromkeys((*sources, *filled), "said")
     mapped = {column for names in sources.values() for column in names}
     recorded = _as_recorded(columns, earlier, why)
@@ -226,6 +219,18 @@ def decided(
             left_out.pop(column, None)
         why |= dict.fromkeys(by_usual_name, "usual name")
     return Plan(sources, filled, why, left_out)
+
+
+def _filled(mapped: Collection[str], fill: Iterable[str]) -> dict[str, str]:
+    """Our column, which is not mapped -> the one text that all rows have in it."""
+    filled: dict[str, str] = {}
+    for ours, text in pairs(fill, "fill", "column=text, such as aspect=coherence"):
+        ours = _ALIAS.get(ours, ours)
+        if ours in mapped or ours in filled:
+            setting = f"{ours}={text}"[:60]
+            raise InputError(f"fill {setting!r}: {ours} is mapped or filled already")
+        filled[ours] = text_or_file(text)
+    return filled
 
 
 def lacks(name: str, columns: Sequence[str], column: str) -> str:

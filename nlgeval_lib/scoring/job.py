@@ -400,6 +400,12 @@ def prepared(
     job.check()
     if not asks:
         return job
+    _connect(job, choice, ready)
+    return job
+
+
+def _connect(job: Job, choice: EngineChoice, ready: Engine | None) -> None:
+    """Give a job its store and its engine: one that is there, or the chosen one."""
     job.store = named.store(choice.store)
     job.run.ask_again = choice.ask_again
     if choice.engine != "replay" and not choice.planning:
@@ -408,7 +414,6 @@ def prepared(
     if ready is None:
         job.engine = choice.start(job.store)
         named.check_stand_in(job.engine, choice.model, job.store, choice.planning)
-    return job
 
 
 def _settings_as_trained(

@@ -290,7 +290,6 @@ def chosen_rows(
     dialect: how the file is written, where its name does not say.
 
     What a file of scores was made with holds on, where no word here says otherwise.
-    Texts may be missing; ratings become numbers, NaN where missing; ids become text.
     Raises: as `read`; InputError for names and cells that do not fit; UnknownName and
     DataUnavailable where a data set is not available.
     """
@@ -299,8 +298,8 @@ def chosen_rows(
     if data and not datasets.has(data) and Path(data).is_file():
         input = data
     if not input:
-        rows = of_frame(datasets.load(data), data, mapping, fill)
-        return replace(rows, given=rows.given.iloc[:limit])
+        frame = datasets.load(data).iloc[:limit]
+        return of_frame(frame, data, mapping, fill)
     rows = _of_file(input, format, dialect or Dialect())
     rows = replace(
         rows,
@@ -434,9 +433,9 @@ def _fitting(rows: Parts) -> Parts:
 
 def _has_number(rows: Parts, column: str) -> bool:
     """Whether any cell of a column is a number, as ratings are."""
-    for value in rows.given[column]:
+    for text in dict.fromkeys(map(str, rows.given[column])):
         with contextlib.suppress(InputError):
-            read = rows.read([value], RATING, pd.Index(["row"]), as_number)
+            read = rows.read([text], RATING, pd.Index(["row"]), as_number)
             if not np.isnan(read).any():
                 return True
     return False

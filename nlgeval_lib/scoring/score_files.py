@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from nlgeval_lib.scoring.columns import IDS, RATING, REFERENCES, TEXTS
 from nlgeval_lib.scoring.rows import Rows
 from nlgeval_lib.scoring.table_files import format_of
 
+_PLAIN = (str, int, float, type(None))  # a bool is an int, too
 _NOTHING: tuple[Any, ...] = (None, "", [], {})  # values of details that say nothing
 
 
@@ -54,42 +54,58 @@ def with_scores(
     (`score_columns`).
     only_scores: the rows' texts are left out.
     """
+    columns = _own_columns(rows, only_scores)
+    for name, score_name in zip(
+        score_columns(column), ("value", "status", "reason"), strict=False
+    ):
+        columns[name] = scored[score_name].tolist()
+    if "details" in scored.columns:
+        details = files.plain(scored["details"].tolist())
+        _add_details(columns, details, column)
+    return pd.DataFrame(columns, dtype=object)
+
+
+def _own_columns(rows: Rows, only_scores: bool) -> dict[str, list[Any]]:
+    """The rows' own columns; and which row it is and its rating under our names, where
+    the user mapped or filled them.
+    """
     texts = set()
     if only_scores:
         for name in {*TEXTS, *REFERENCES} - {"aspect"}:
             texts.add(rows.theirs.get(name, name))
-    columns: dict[str, Sequence[Any]] = {}
+    columns = {}
     for name in rows.given.columns:
         if name not in texts:
             columns[name] = rows.given[name].tolist()
     for name in (*IDS, "aspect", RATING):
-        if name not in rows.frame.columns or rows.theirs.get(name) == name:
+        if name not in rows.frame.columns or name in columns:
             continue
-        if name not in columns and name not in rows.plan.guessed:
+        if name not in rows.plan.guessed and rows.theirs.get(name) != name:
             values = rows.frame[name].astype(object)
             columns[name] = values.where(values.notna(), None).tolist()
-    value, status, reason, details_column = score_columns(column)
-    columns[value] = scored["value"].tolist()
-    columns[status] = scored["status"].tolist()
-    columns[reason] = scored["reason"].tolist()
-    # details that have a value and no column of their own, a row each
-    further: list[dict[str, Any]] = [{} for _ in range(len(rows))]
-    details = files.plain(scored.get("details", pd.Series(further)).tolist())
-    names = dict.fromkeys(name for of_row in details for name in of_row)
-    for name in names:
+    return columns
+
+
+def _add_details(
+    columns: dict[str, list[Any]], details: list[dict[str, Any]], score: str
+) -> None:
+    """Add each detail that is one text or number in every row as a column, and all
+    others, where they say something, as one of objects.
+    """
+    further: list[dict[str, Any]] = [{} for _ in details]
+    for name in dict.fromkeys(name for of_row in details for name in of_row):
         values = [of_row.get(name) for of_row in details]
-        own_column = name if column == "value" else f"{column}_{name}"
-        is_plain = all(isinstance(v, str | int | float | None) for v in values)
+        own_column = name if score == "value" else f"{score}_{name}"
+        is_plain = all(isinstance(value, _PLAIN) for value in values)
         if is_plain and own_column not in columns:
-            if any(v not in _NOTHING for v in values):
+            if any(value not in _NOTHING for value in values):
                 columns[own_column] = values
             continue
-        for of_row, v in zip(further, values, strict=True):
-            if v not in _NOTHING:
-                of_row[name] = v
+        for of_row, value in zip(further, values, strict=True):
+            if value not in _NOTHING:
+                of_row[name] = value
     if any(further):
-        columns[details_column] = further
-    return pd.DataFrame(columns, dtype=object)
+        columns[score_columns(score)[-1]] = further
 
 
 def check_output(path: str, *inputs: str, why: str = "", rows: str = "") -> None:

@@ -159,11 +159,7 @@ def parsed(
         setting = by_name.get(name)
         if setting is None:
             if not passes_on:
-                names = ", ".join(key for key in by_name if "." not in key) or "none"
-                raise InputError(
-                    f"{flag} {name}: {subject} has no option {name!r}"
-                    f"{meant(name, by_name, '.')} Options: {names}"
-                )
+                raise InputError(_unknown(name, by_name, subject, flag))
             setting = Setting(name, (Any,))
         holder = arguments
         if setting.part_of:  # such as `sampling`, which is one mapping
@@ -187,6 +183,15 @@ def parsed(
     if missing:
         raise InputError(f"{subject} needs {', '.join(missing)}")
     return arguments
+
+
+def _unknown(name: str, by_name: Iterable[str], subject: str, flag: str) -> str:
+    """That there is no such setting, with the nearest name and those there are."""
+    names = ", ".join(key for key in by_name if "." not in key) or "none"
+    return (
+        f"{flag} {name}: {subject} has no option {name!r}{meant(name, by_name, '.')} "
+        f"Options: {names}"
+    )
 
 
 def described(target: Any) -> list[tuple[str, str, str]]:
