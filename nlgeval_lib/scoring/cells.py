@@ -84,18 +84,15 @@ def as_text(value: Any) -> str | None:
 
 
 def as_references(value: Any, packed: bool = True) -> str | tuple[str, ...] | None:
-    """A text or several, or None where the cell is missing.
+    """A text or several (a list, of which missing ones are left out), or None where the
+    cell is missing.
 
-    value: a text, or a list or tuple of texts, of which missing ones are left out.
-    packed: whether a text may be a list of texts, as CSV files have several references
-    (`listed`); a text that is no such list is one reference.
+    packed: whether a text may be a list of texts, as CSV files have several references.
     Raises: ValueError for another value.
 
     Example:
-        >>> as_references('["a", "b"]')
-        ('a', 'b')
-        >>> as_references('["a", "b"]', packed=False)
-        '["a", "b"]'
+        >>> as_references('["a", "b"]'), as_references('["a"]', packed=False)
+        (('a', 'b'), '["a"]')
     """
     if packed and isinstance(value, str):
         value = listed(value) or value
@@ -108,8 +105,7 @@ def as_references(value: Any, packed: bool = True) -> str | tuple[str, ...] | No
 
 
 def listed(text: str) -> list[str] | None:
-    """The texts of a list as JSON, Python or numpy writes one, without those that are
-    missing; None for another text.
+    """The texts of a list as JSON, Python or numpy writes one; None for another text.
 
     Example:
         >>> listed("['a' \"b's\"]"), listed('["a", null]'), listed("[1]")
@@ -168,8 +164,7 @@ def looks_packed(text: str) -> bool:
 
 
 def as_id(value: Any) -> str:
-    """A name of a row, as text without blanks around it, which no spreadsheet shows; a
-    number is written as Python writes it.
+    """A name of a row, as text without blanks around it.
 
     Raises: ValueError for a missing or empty one, and for what is no text or number.
     """
@@ -321,8 +316,6 @@ def _form(text: str) -> re.Pattern[str]:
 def with_words(values: Iterable[Any], words: Collection[Word]) -> list[Any]:
     """The values, with its number for each that is a word for one.
 
-    words: as `words_for` gives them.
-
     Example:
         >>> with_words(["yes", "4/5", "7", None], words_for(["yes=1", "N/5"]))
         [1.0, '4', '7', None]
@@ -345,9 +338,8 @@ def with_words(values: Iterable[Any], words: Collection[Word]) -> list[Any]:
 
 
 def without(values: Iterable[Any], marks: Collection[str]) -> list[Any]:
-    """The values, with None for each that is one of the marks of a missing number.
-
-    marks: texts. Each is compared as text and as a number: 99 is "99", 99 and 99.0.
+    """The values, with None for each that is one of the marks of a missing number, as
+    text or as a number: 99 is "99", 99 and 99.0.
 
     Example:
         >>> without([5, "99", 99.0, None], ["99"])
@@ -376,9 +368,7 @@ def words_in(values: Iterable[Any]) -> str:
 
 def inert(value: Any) -> Any:
     """A cell that a spreadsheet does not take for a formula: such a text gets an
-    apostrophe before it.
-
-    Numbers, also negative ones as text, stay as they are.
+    apostrophe before it; numbers stay, also negative ones as text.
 
     Example:
         >>> inert("=SUM(A1)"), inert("-1.5")

@@ -37,9 +37,9 @@ _INDEX = "__index_level_"  # how pandas calls the index of a frame in parquet
 class Dialect:
     """How a file is written, where neither its name nor its beginning says so.
 
-    delimiter: between fields of CSV, one character; "" for a comma, in TSV a tab.
+    delimiter: between fields of CSV; "" for a comma, in TSV a tab.
     quoted: whether double quotes enclose fields of CSV and TSV.
-    decimal: what stands before the decimals of a number, "." or ",".
+    decimal: "." or ",".
     log: the tool whose log it is, one of `logs.shapes`, or the path of the list of rows
     in a JSON file; "" for what is found.
     """
