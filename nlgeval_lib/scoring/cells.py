@@ -105,7 +105,7 @@ def as_references(value: Any, packed: bool = True) -> str | tuple[str, ...] | No
 
 
 def listed(text: str) -> list[str] | None:
-    """The texts of a list as JSON, Python or numpy writes one; None for another text.
+    r"""The texts of a list as JSON, Python or numpy writes one; None for another text.
 
     Example:
         >>> listed("['a' \"b's\"]"), listed('["a", null]'), listed("[1]")
