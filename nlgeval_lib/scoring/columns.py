@@ -96,11 +96,13 @@ class Plan:
     def without(self, ours: str, why: str) -> Plan:
         """The plan with a column taken back; why: for the line that says it."""
         sources = dict(self.sources)
+        reasons = dict(self.why)
         names = sources.pop(ours)
-        if self.why[ours] == "own name":
+        if reasons[ours] == "own name":
             sources[OTHER + ours] = names
+            reasons[OTHER + ours] = "own name"
         left_out = {**self.left_out, " + ".join(names): why}
-        return replace(self, sources=sources, left_out=left_out)
+        return replace(self, sources=sources, why=reasons, left_out=left_out)
 
     @property
     def guessed(self) -> dict[str, str]:
