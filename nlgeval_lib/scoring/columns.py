@@ -55,6 +55,13 @@ _OTHERS = {
     ),
     RATING: ("rating", "human_score", "score", "label"),
 }
+# what files in other languages call them: only for a message's suggestion
+_ELSEWHERE = {
+    "output": ("antwort", "ausgabe", "respuesta", "réponse"),
+    "reference": ("referenz", "musterantwort", "referencia", "référence"),
+    "instruction": ("frage", "aufgabe", "anweisung", "pregunta", "consigne"),
+    "source": ("quelle", "eingabe", "entrada", "fuente", "entrée"),
+}
 _ALIKE = 0.7  # a name less like a usual one is not suggested
 # What a column `rater_...` says of a rater, or of all raters' ratings: it is then none
 # of the ratings' columns.
@@ -366,7 +373,7 @@ def nearest(
     free = [name for name in columns if name not in occupied]
     for cutoff in (1.0, _ALIKE):  # the very name goes before one like it
         for ours in reversed(choices(need)):
-            for usual in (ours, *_OTHERS.get(ours, ())):
+            for usual in (ours, *_OTHERS.get(ours, ()), *_ELSEWHERE.get(ours, ())):
                 for column in near(usual, free, 1, cutoff):
                     return column
     return ""
