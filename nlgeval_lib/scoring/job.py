@@ -323,18 +323,20 @@ class Job:
             "missing_values": list(self.data.missing_values),
             "fitted_on": getattr(self.evaluator, "fitted_on", ""),
         }
+        record |= {name: value for name, value in further.items() if value}
         engine = self.engine
         if engine is not None:
             record["engine"] = engine.name
             record["model"] = engine.model
             record["revision"] = engine.revision
+            further = {}
             if self.store is not None:
                 makers = self.store.makers(engine.model, engine.revision)
                 further["completions_made_by"] = makers
             further["model_named_by_server"] = sorted(getattr(engine, "served", ()))
             further["about"] = getattr(engine, "about", None)
             further["extra_body"] = getattr(engine, "extra_body", None)
-        record |= {name: value for name, value in further.items() if value}
+            record |= {name: value for name, value in further.items() if value}
         counts = self.run.counts
         if counts:
             names = ("total", "stored", "done", "failed")
