@@ -76,6 +76,15 @@ def test_own_columns_lead_to_a_command(more, command, here, monkeypatch, capsys)
     assert call(monkeypatch, capsys, *words).code == 0
 
 
+def test_raters_of_usual_names_are_said(here, monkeypatch, capsys):
+    frame = own_rows(judge=lambda quality: quality.round(2))
+    names = {"anna": "rater_1", "ben": "rater_2"}
+    frame.rename(columns=names).to_csv(here / "own.csv", index=False)
+    words = next_command(call(monkeypatch, capsys, "doctor", "own.csv").out)
+    assert words[words.index("--human") + 1] == "rater_*"
+    assert call(monkeypatch, capsys, *words).code == 0
+
+
 @pytest.mark.parametrize(
     ("cells", "kind", "values"),
     [
