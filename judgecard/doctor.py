@@ -383,7 +383,8 @@ def _next(
     if proposal.scores and counts.both >= _LEAST:
         words = ["nlgeval", "meta", request.path]
         # raters by their usual names are taken where they are said
-        is_said = any(rows.plan.why.get(name) == "said" for name in rows.theirs)
+        raters = [name for name in rows.theirs if name.startswith("rater_")]
+        is_said = any(rows.plan.why.get(name) == "said" for name in raters)
         if RATING not in rows.theirs and not is_said:
             words += ["--human", "rater_*"]
         for name in proposal.scores:
