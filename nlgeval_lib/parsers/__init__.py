@@ -2,39 +2,28 @@
 
 Every parser returns a frozen `Parsed`: `value`, `status`, `reason`, `rule`, and what
 its family also reads. A text without a value that can be read with certainty is
-missing, with the reason; nothing is guessed, clipped or filled in.
+missing, with the reason; nothing is guessed, clipped or filled in. What is neither a
+str nor None is a TypeError.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from itertools import chain
 
-# a parser's module is loaded when it is asked for, so that a change of one is a change
-# of its users only
-_NAMES = {
+from nlgeval_lib.on_use import loaded_on_use
+
+_MODULES = {
     "choices": ("multiple_choice", "preference", "yes_no"),
     "errors": ("error_analysis", "instructscore", "tigerscore_authors"),
     "fields": ("json_field",),
     "lists": ("aspect_scores", "aspects", "criteria"),
     "feedbacks": ("feedback",),
+    "naive": (),
     "ratings": ("rating", "trace"),
     "text": ("Parsed",),
 }
-_MODULES: dict[str, str] = {}
-for _module, _names in _NAMES.items():
-    _MODULES.update(dict.fromkeys(_names, _module))
-__all__ = ["naive", *sorted(_MODULES)]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "naive":
-        return importlib.import_module(f"{__name__}.naive")
-    if name not in _MODULES:
-        raise AttributeError(f"no parser {name!r}; there are {', '.join(__all__)}")
-    module = importlib.import_module(f"{__name__}.{_MODULES[name]}")
-    globals()[name] = getattr(module, name)  # the next use does not come here
-    return globals()[name]
+__all__ = ["naive", *sorted(chain.from_iterable(_MODULES.values()))]
+__getattr__ = loaded_on_use(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

@@ -21,9 +21,8 @@ READ_AT_EACH_END = 400
 
 @dataclass(slots=True)
 class Candidate:
-    """A number from `start` to `end` of the normalised text that may be the score.
-
-    Its cue presents it as a verdict, its veto takes it back.
+    """A number of the normalised text that may be the score: its cue presents it as a
+    verdict, its veto takes it back.
     """
 
     value: float
@@ -150,10 +149,7 @@ def doubt(candidate: Candidate, text: str) -> None:
 def _number(
     text: str, start: int, end: int, low: float, high: float
 ) -> tuple[Candidate | None, int]:
-    """One number, and where reading goes on.
-
-    The number is None where it cannot be a score.
-    """
+    """One number, None where it cannot be a score, and where reading goes on."""
     token = text[start:end]
     value = number_of(token)
     if value is None or math.isinf(value):
@@ -378,9 +374,8 @@ _HEADING = re.compile(r"[\s>#-]*(?:\d{1,2}[.)] )?(?P<name>[^\W\d_][\w /&'-]{0,48
 
 
 def _under_heading(candidate: Candidate, above: str, line_start: bool) -> None:
-    """A score under a heading is the score of what the heading names.
-
-    The heading is the line above, or the start of the score's own line.
+    """A score under a heading (the line above, or the start of its own line) is the
+    score of what the heading names.
     """
     if line_start:
         heading = _HEADING.fullmatch(above.rstrip("\n\t >#-").rpartition("\n")[2])

@@ -20,6 +20,7 @@ _NOUN = (
     r"(?:response|answer|output|option|choice|assistant|model|summary|letter|category"
     r"|level)"
 )
+_NOUN_FIRST = re.compile(rf"\A{_NOUN} ")
 _LABEL = (
     r"(?:(?:final\s|overall\s)?(?:verdict|winner|preference|result|decision|conclusion"
     r"|judge?ment|selection|score|rating|grade|answer|choice|option|category|evaluation"
@@ -54,10 +55,6 @@ _FORMS = {
     "alone": [
         r"\A[^\w+]*{X}(?=[\"')\]]{0,3}\s{0,3}(?:[.,;!-](?:\s|\Z)|\n|\Z)){E}",
         r"^[^\w\n+]{0,20}{X}[^\w+]*\Z",
-    ],
-    "closing": [
-        r"(?:[:?]|->|[.!]\s(?:so|but),?)[^\w\n+]{1,9}{X}"
-        r"(?=[^\w\n]{0,9}(?:\n|\Z|[.;]\s))"
     ],
 }
 # of two responses: "[[A>>B]]", and what makes them equal
@@ -100,10 +97,7 @@ _AGAIN = re.compile(CORRECTION)
 
 @dataclass(frozen=True, slots=True)
 class Choice(Parsed):
-    """A verdict out of a few words.
-
-    `choice` is the word, `value` what it counts, `matched` the text that says it.
-    """
+    """A verdict: `choice` is the word, `value` what it counts, `matched` the text."""
 
     choice: str = ""
     matched: str = ""
@@ -139,7 +133,6 @@ def preference(text: str | None, tie: bool = False) -> Choice:
     ("Better response: B"), in a phrase ("Response A is clearly better"), or alone at
     the start or end. Missing are two different verdicts of one kind, a tie that is not
     allowed, and a verdict that its clause denies or makes conditional.
-    Raises: TypeError where `text` is neither str nor None.
     """
     if isinstance(text, str):
         text = _PLACED.sub(_lettered, text)
@@ -162,7 +155,6 @@ def yes_no(text: str | None) -> Parsed:
 
     The answer counts in JSON, under a label ("Answer: no"), else as the first word or
     alone on the last line. Different answers make it missing.
-    Raises: TypeError where `text` is neither str nor None.
     """
     nothing = "the text answers neither yes nor no"
     return _read(text, "yes_no", _YES_OR_NO, nothing, math.nan)
@@ -173,16 +165,14 @@ def multiple_choice(
 ) -> Choice:
     """Which of the options a text chooses.
 
-    An option counts in brackets ([[B]]), in JSON, after a label ("Answer: B"), in a
-    phrase ("I choose option B"), or alone as the whole text, its first word before a
-    mark, or its last line. Two different choices make it missing.
+    It is read as `preference` reads its verdict. Two different choices make it missing.
 
     choices: the options' names, each a letter or some words; or names with the number
     that each counts.
     Returns: `Choice`; `value` is the number of the option, or with plain names the
     option; NaN or None where missing.
     Raises: ValueError for fewer than two options, blank or equal ones; TypeError where
-    `text` is neither str nor None or `choices` is a string.
+    `choices` is a string.
     Source: Shen et al. 2023, Large Language Models are Not Yet Human-Level Evaluators
     (forms mcq, altmcq).
     """
@@ -281,8 +271,8 @@ def _in_json(text: str, meaning: Meaning) -> list[str]:
     unlabelled: list[str] = []
     for item, _, _ in objects(text) if "{" in text else ():
         for key, value in item.pairs if isinstance(item, Record) else ():
-            name = str(value).lower().strip(" []").removeprefix("response ")
-            if name in meaning:
+            name = _NOUN_FIRST.sub("", str(value).lower().strip(" []"))
+            if name in meaning or (meaning is _TWO and name == "tie"):
                 is_label = re.search(rf"(?:\A|_){_LABEL}\Z", str(key).lower())
                 (labelled if is_label else unlabelled).append(name)
     return labelled or unlabelled
@@ -296,7 +286,7 @@ def _verdict(
     None where no form does.
     """
     if stated:
-        verdicts = dict(meaning[name] for name in stated)
+        verdicts = dict(meaning.get(name, _TIE) for name in stated)
         return _chosen(verdicts, "json", "", missing)
     body = answer.lower()
     for rule, patterns in _forms(tuple(meaning), meaning is _TWO).items():
@@ -308,8 +298,6 @@ def _verdict(
                     standing.append(match)
         if all(_RESPECT.match(body, match.end()) for match in standing):
             continue  # there is none, or none of the whole
-        if rule == "closing" and re.search(r"\w", body[standing[-1].end() :]):
-            continue
         if WITHDRAWN.search(body, max(match.end() for match in standing)):
             reason = "what follows takes it back"
             return Choice(missing, Status.UNPARSED, reason, rule)

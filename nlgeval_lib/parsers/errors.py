@@ -85,10 +85,7 @@ _NONE = re.compile(r"\W*(?:none|no errors?)(?: found)?\W*", re.I)
 
 @dataclass(frozen=True, slots=True)
 class ErrorItem:
-    """One error: where, of what aspect, why, how severe, and what it costs.
-
-    `reduction` is by how much it lowers the score, NaN where not stated.
-    """
+    """One error; `reduction` is by how much it lowers the score, NaN if not stated."""
 
     location: str = ""
     aspect: str = ""
@@ -105,10 +102,8 @@ class ErrorItem:
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnalysis(Parsed):
-    """A score of 0 or less, its errors, and what the header announces.
-
-    The errors are kept also where the score is missing; a header that announces nothing
-    is None.
+    """A score of 0 or less; its errors, kept also without a score; what the header
+    announces, None where it does not.
     """
 
     errors: tuple[ErrorItem, ...] = ()
@@ -117,9 +112,8 @@ class ErrorAnalysis(Parsed):
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the errors agree with the header in number and sum.
-
-        None without a header or a score.
+        """Whether the errors agree with the header in number and sum; None without a
+        header or a score.
         """
         count = self.header_errors
         total = self.header_total
@@ -135,15 +129,13 @@ def error_analysis(
 ) -> ErrorAnalysis:
     """The score that an error analysis gives: minus the sum of its errors' reductions.
 
-    It is 0.0 for no errors. Reads TIGERScore's numbered layout (with or without the
-    prompt before it), unnumbered and marked-up variants, and JSON. An analysis that is
-    cut off, lists fewer errors than it announces, or leaves a reduction open has no
-    score; no errors count as 0.0 only where the text says so. The announced total is
-    kept and compared, never taken.
+    Reads TIGERScore's numbered layout (with or without the prompt before it),
+    unnumbered and marked-up variants, and JSON. An analysis that is cut off, lists fewer
+    errors than it announces, or leaves a reduction open has no score; no errors count as
+    0.0 only where the text says so. The announced total is kept, never taken.
 
     weights: penalty of each severity; the errors then weigh by severity and stated
     reductions are not needed.
-    Raises: TypeError where `text` is neither str nor None.
     Source: TIGERScore, section 3.1 (score), Tables 9 and 17 (layouts).
     """
     content = check_text(text, "error_analysis")
@@ -159,10 +151,10 @@ def error_analysis(
 
 
 class Field(NamedTuple):
-    """A labelled line: what it holds, the number of its error, its text."""
+    """A labelled line."""
 
-    kind: str
-    number: str | None
+    kind: str  # what it holds, "" for the head of an error
+    number: str | None  # of its error
     content: str
 
 
@@ -174,9 +166,8 @@ def _kind(name: str) -> str:
 
 
 def _errors(fields: Iterable[Field]) -> tuple[ErrorItem, ...]:
-    """The errors that fields make up.
-
-    A head, another number or a field that comes again begins an error.
+    """The errors that fields make up: a head, another number or a field that comes
+    again begins one.
     """
     errors: list[dict[str, Any]] = []
     for kind, number, content in fields:
@@ -196,7 +187,6 @@ def _errors(fields: Iterable[Field]) -> tuple[ErrorItem, ...]:
 
 
 def _error(contents: dict[str, Any]) -> ErrorItem:
-    """The error that the contents of its fields describe."""
     number = contents.pop("number", None)
     contents["severity"] = _severity(contents.get("severity", ""))
     contents["reduction"] = _amount(contents.get("reduction", ""))
@@ -322,55 +312,51 @@ def _labelled(body: str) -> Iterator[Field]:
 
 def _in_json(body: str, weights: Mapping[str, float] | None) -> ErrorAnalysis | None:
     """The analysis in the JSON of a text; None where it holds none."""
-    items = []
-    cut = False
-    for item, _, end in objects(body):
-        items.append(item)
-        cut |= item.cut if isinstance(item, Record) else body[end - 1] != "]"
-    entries = list(_entries(items))
-    errors = tuple(error for error in entries if error)
-    none = any(_says_none(item) for item in items)
-    if not entries and not none:
-        return None
+    errors: list[ErrorItem] = []
     flaw = None
-    if errors and none:
-        flaw = Status.UNPARSED, "several analyses that differ"
-    if len(errors) < len(entries):
-        flaw = Status.UNPARSED, "an entry of the list is no error"
-    if cut:
-        flaw = Status.TRUNCATED, "the JSON is cut off"
-    return replace(_scored(errors, None, None, weights, flaw), rule="json")
+    analyses = 0
+    for item, _, end in objects(body):
+        entries = _entries(item)
+        if entries is None:
+            continue
+        analyses += 1
+        for entry in entries:
+            of_entry = _of_json(entry)
+            errors += of_entry
+            if not of_entry:
+                flaw = Status.UNPARSED, "an entry of the list is no error"
+        if item.cut if isinstance(item, Record) else body[end - 1] != "]":
+            flaw = Status.TRUNCATED, "the JSON is cut off"
+    if not analyses:
+        return None
+    if analyses > 1:
+        flaw = Status.UNPARSED, "several analyses"
+    return replace(_scored(tuple(errors), None, None, weights, flaw), rule="json")
 
 
-def _entries(item: Any) -> Iterator[ErrorItem | None]:
-    """The errors in a JSON value; None for what a list of errors holds beside them."""
+def _entries(item: Record | list) -> list[Any] | None:
+    """What a list of errors, or {"errors": ...}, holds; None for other JSON."""
     if isinstance(item, list):
-        for part in item:
-            yield from _entries(part)
-    elif isinstance(item, Record):
-        fields = []
-        for key, value in item.pairs:
-            if _kind(str(key)) and isinstance(value, (str, float, bool)):
-                text = f"{value:g}" if isinstance(value, float) else str(value)
-                fields.append(Field(_kind(str(key)), None, text))
-        inner = [value for value in item.values() if isinstance(value, (Record, list))]
-        if fields and not inner:
-            yield from _errors(fields)
-        for value in inner:
-            errors = list(_entries(value))
-            yield from errors
-            if any(errors) and isinstance(value, list) and len(errors) < len(value):
-                yield None
-
-
-def _says_none(item: Any) -> bool:
-    """Whether JSON says that there are no errors: {"errors": []}."""
-    if not isinstance(item, Record) or "errors" not in item:
-        return False
+        return item if any(isinstance(entry, Record) for entry in item) else None
+    listed = item.get("errors")
+    if isinstance(listed, Record):
+        listed = list(listed.values())
+    elif isinstance(listed, str) and _NONE.fullmatch(listed):
+        listed = []
     counted = any(isinstance(value, float) and value for value in item.values())
-    stated = item["errors"]
-    in_words = isinstance(stated, str) and _NONE.fullmatch(stated)
-    return not counted and (stated in ([], {}) or bool(in_words))
+    if not isinstance(listed, list) or (counted and not listed):
+        return None
+    return listed
+
+
+def _of_json(entry: Any) -> tuple[ErrorItem, ...]:
+    """The error that an entry of the list is; none for anything else."""
+    fields = []
+    for key, value in entry.pairs if isinstance(entry, Record) else ():
+        if _kind(str(key)) and isinstance(value, (str, float, bool)):
+            text = f"{value:g}" if isinstance(value, float) else str(value)
+            fields.append(Field(_kind(str(key)), None, text))
+    return _errors(fields)
 
 
 # --- named policies
@@ -378,9 +364,6 @@ def instructscore(text: str | None) -> ErrorAnalysis:
     """The score of an InstructScore report: -5 for each major and -1 for each minor
     error, 0.0 for no error.
 
-    Reads both layouts (translation, and data-to-text with an error dimension). A report
-    that lists fewer errors than it announces, or leaves a severity open, has no score.
-    Raises: TypeError where `text` is neither str nor None.
     Source: Xu et al. 2023, InstructScore, section 3 (weights).
     """
     return error_analysis(text, {"major": 5.0, "minor": 1.0})
@@ -389,11 +372,8 @@ def instructscore(text: str | None) -> ErrorAnalysis:
 def tigerscore_authors(text: str | None) -> ErrorAnalysis:
     """What TIGERScore's decoder makes of an analysis.
 
-    It takes minus the whole part of the announced total (4.5 becomes 4). Missing where
-    the header has another wording, where a field's content is not on its label's line,
-    or where the five fields are not equally many. `errors`, `header_errors` and
-    `header_total` are those of `error_analysis`.
-    Raises: TypeError where `text` is neither str nor None.
+    It takes minus the whole part of the announced total (4.5 becomes 4), in its own
+    wording alone. All but the score is as `error_analysis` has it.
     Source: TIGERScore, repository TIGER-AI-Lab/TIGERScore, tigerscore/scorer.
     """
     analysis = error_analysis(text)

@@ -21,15 +21,9 @@ from nlgeval_lib.records import Status
 
 @dataclass(frozen=True, slots=True)
 class Feedback(Parsed):
-    """A score with the feedback that leads to it.
-
-    `feedback` is kept also where the score is missing.
-    """
+    """A score with the feedback that leads to it, kept also without a score."""
 
     feedback: str = ""
-    low: float = math.nan
-    high: float = math.nan
-    mode: str = "verbalizer"
 
 
 _MARKS = {  # by mode
@@ -91,8 +85,7 @@ def feedback(
     mark, a bare "[4]" at the end. Numbers in the feedback never win over a mark.
 
     Returns: `Feedback`; `value` on the scale low to high.
-    Raises: ValueError for a bad scale or mode; TypeError where `text` is neither str
-    nor None.
+    Raises: ValueError for a bad scale or mode.
     Source: Prometheus, section 3.2 and appendix J (format), Table 9 (verbaliser).
     """
     low, high = check_scale(low, high)
@@ -100,13 +93,13 @@ def feedback(
         raise ValueError(f"mode must be one of {', '.join(_MARKS)}, got {mode!r}")
     content = check_text(text, "feedback")
     if content is None:
-        return Feedback(math.nan, Status.EMPTY, "no text", "empty", "", low, high, mode)
+        return Feedback(math.nan, Status.EMPTY, "no text", "empty")
     source = readable(content)
     read, start, end = _last_mark(source, low, high, mode)
     prefix = ""
     last = _LAST_BRACKETS.search(source) if mode == "brackets" else None
     if last and not (read and read.ok):
-        read = within(float(last["score"]), "brackets", low, high, "", "")
+        read = within(float(last["score"]), "brackets", low, high)
         start, end = last.span()
     if read is None and mode != "strict":
         verdict, *_ = read_text(source, low, high, None)
@@ -120,17 +113,14 @@ def feedback(
         read = Rating(math.nan, status, reason, "none")
     rule = f"{prefix}{read.rule}"
     feedback_text = _feedback_text(source, start, end)
-    return Feedback(
-        read.value, read.status, read.reason, rule, feedback_text, low, high, mode
-    )
+    return Feedback(read.value, read.status, read.reason, rule, feedback_text)
 
 
 def _last_mark(
     source: str, low: float, high: float, mode: str
 ) -> tuple[Rating | None, int, int]:
-    """The verdict behind the last mark that has one, and where it starts and ends.
-
-    Without one: None, and the end of the text twice.
+    """The verdict behind the last mark that has one, and where it starts and ends; without
+    one None, and the end of the text twice.
     """
     read_mark = _strict if mode == "strict" else _marked
     read = None
@@ -160,7 +150,7 @@ def _strict(
         return None, 0
     score = _STRICT_SCORE.match(source, mark.end())
     if score:
-        return within(float(score["score"]), "result", low, high, "", ""), score.end()
+        return within(float(score["score"]), "result", low, high), score.end()
     missing = (Status.TRUNCATED, "the text ends after [RESULT]", "cut")
     if source[mark.end() :].strip():
         missing = (Status.UNPARSED, "no integer alone after [RESULT]", "result")

@@ -25,10 +25,7 @@ def json_field(text: str | None, low: float, high: float, field: str) -> Parsed:
     Text around the object does not count, reasoning in tags neither. Several objects
     with the field must agree. Large and small letters of the name are alike.
 
-    Returns: `Parsed` with a float; status empty, refused, truncated, unparsed or
-    out_of_range where there is no value.
-    Raises: ValueError for a bad scale or a blank field; TypeError where `text` is
-    neither str nor None.
+    Raises: ValueError for a bad scale or a blank field.
     """
     low, high = check_scale(low, high)
     if not field.strip():
@@ -39,8 +36,9 @@ def json_field(text: str | None, low: float, high: float, field: str) -> Parsed:
     records = [record for item, _, _ in objects(body) for record in _records(item)]
     readings = []
     for record in records:
-        for value in _values(record, field):
-            readings.append(_read(value, low, high))
+        for key, value in record.pairs:
+            if key.strip().casefold() == field.strip().casefold():
+                readings.append(_read(value, low, high))
     if not readings:
         missing = Status.UNPARSED, f"no JSON field {field!r}"
         if any(record.cut for record in records):
@@ -67,12 +65,6 @@ def _records(item: Any) -> Iterator[Record]:
     if isinstance(item, list):
         for part in item:
             yield from _records(part)
-
-
-def _values(record: Record, field: str) -> list[Any]:
-    """All values that the object gives under this name."""
-    name = field.strip().casefold()
-    return [value for key, value in record.pairs if key.strip().casefold() == name]
 
 
 def _read(value: Any, low: float, high: float) -> Parsed:

@@ -1,7 +1,4 @@
-"""Lists as models write them: aspects, criteria, and scores of aspects.
-
-Criteria are a tree, read from entries with a level, a name and a definition.
-"""
+"""Lists as models write them: aspects, trees of criteria, and scores of aspects."""
 
 from __future__ import annotations
 
@@ -87,13 +84,6 @@ _LEAD_IN = re.compile(
     r"|to (?:evaluate|judge|measure|assess)|when (?:evaluating|measuring))\b",
     re.I,
 )
-_COMMAS = re.compile(r"\s?(?:,|;|\band\b|&)\s?", re.I)
-_LEAD = re.compile(
-    r"\A(?:[^:\n]{0,160}:\s*"
-    r"|[\w' -]{0,80}\b(?:aspects|criteria|dimensions|metrics|factors)\b[\w' ]{0,40}?\b"
-    r"(?:are|include)\s+)?",
-    re.I,
-)
 _DEFINITIONS = ("definition", "description", "explanation", "question")
 
 
@@ -108,10 +98,9 @@ class Entry(NamedTuple):
 def aspects(text: str | None) -> CriteriaList:
     """The aspects that a text lists, with their definitions, flat.
 
-    Reads numbered, bulleted and bold lists and lines of the form "Name: definition",
-    JSON lists and objects, and comma lists. A name that comes again (in any case)
-    counts once. Sentences around the list are left out.
-    Raises: TypeError where `text` is neither str nor None.
+    Reads numbered, bulleted and bold lists, lines of the form "Name: definition", and
+    JSON lists and objects. A name that comes again (in any case) counts once. Sentences
+    around the list are left out.
     Source: CoAScore, section 3.2.1 and Table 9 (relevant aspect generation).
     """
     return _listed(text, "aspects", nested=False)
@@ -119,19 +108,16 @@ def aspects(text: str | None) -> CriteriaList:
 
 def criteria(text: str | None) -> CriteriaList:
     """The criteria that a text lists, nested by indentation, numbering (1.2) and
-    headings.
+    headings; in every form that `aspects` takes, nested JSON too.
 
-    Takes every form that `aspects` takes, nested JSON too. A name that comes again
-    under the same parent counts once. A heading that only introduces the whole list is
-    no criterion.
-    Raises: TypeError where `text` is neither str nor None.
+    A name that comes again under the same parent counts once. A heading that only
+    introduces the whole list is no criterion.
     Source: HD-Eval, section 3.2 and Figure 10 (hierarchical criteria decomposition).
     """
     return _listed(text, "criteria", nested=True)
 
 
 def _listed(text: str | None, parser: str, nested: bool) -> CriteriaList:
-    """The list in a text, as a tree or flat."""
     content = check_text(text, parser)
     if content is None:
         return CriteriaList(None, Status.EMPTY, "no text", "empty")
@@ -140,8 +126,6 @@ def _listed(text: str | None, parser: str, nested: bool) -> CriteriaList:
     rule, entries = "json", _in_json(content)
     if not entries:
         rule, entries = "list", _in_lines(body)
-    if not entries and status is not Status.REFUSED:
-        rule, entries = "commas", _between_commas(body)
     if not entries:
         return CriteriaList(None, status, reason, "none")
     listed = _tree(_without_title(entries)) if nested else list(_leaves(_tree(entries)))
@@ -152,7 +136,7 @@ def _listed(text: str | None, parser: str, nested: bool) -> CriteriaList:
 
 
 def _without_title(entries: list[Entry]) -> list[Entry]:
-    """The entries without a heading such as "Criteria:" above them all."""
+    # without a heading such as "Criteria:" above them all
     while len(entries) > 2:
         levels = [entry.level for entry in entries[1:]]
         if entries[0].level >= min(0, *levels):
@@ -162,9 +146,8 @@ def _without_title(entries: list[Entry]) -> list[Entry]:
 
 
 def _tree(entries: Sequence[Entry]) -> list[Criterion]:
-    """The entries with the deeper ones under them.
-
-    A heading over nothing is no criterion where others have some under them.
+    """The entries with the deeper ones under them. A heading over nothing is no
+    criterion where others have some under them.
     """
     roots = []
     at = 0
@@ -197,10 +180,7 @@ def _once(criteria_found: Iterable[Criterion]) -> tuple[Criterion, ...]:
 
 
 def _leaves(roots: Iterable[Criterion]) -> Iterator[Criterion]:
-    """The lowest criteria that have a definition.
-
-    Names alone under a name are its definition.
-    """
+    """The lowest criteria that have a definition; names alone under a name are it."""
     for root in roots:
         if any(child.children or child.definition for child in root.children):
             yield from _leaves(root.children)
@@ -212,9 +192,8 @@ def _leaves(roots: Iterable[Criterion]) -> Iterator[Criterion]:
 
 
 def _in_lines(text: str) -> list[Entry]:
-    """The entries of the lists in a text by lines.
-
-    Lines that go on, and "Definition: ...", belong to the entry above.
+    """The entries of the lists in a text by lines; what goes on, and "Definition: ...",
+    belongs to the entry above.
     """
     matches = (_LINE.match(line) for line in text.split("\n"))
     lines = [line for line in matches if line]
@@ -260,19 +239,15 @@ def _is_numbered(line: re.Match) -> bool:
 
 
 def _only_sentences(lines: Sequence[re.Match]) -> bool:
-    """Whether the numbered lines of a list are sentences: none has a name and a
-    definition, and some are no name.
-    """
+    """Whether the numbered lines are sentences, none of a name and a definition."""
     items = [_split(line["rest"].strip()) for line in lines if _is_numbered(line)]
     sentences = [name for name, _ in items if not name]
     return bool(sentences) and not any(definition for _, definition in items)
 
 
 def _depth(above: list[tuple[int, str]], line: re.Match) -> int:
-    """How deep a line stands.
-
-    It stands beside the last entry of its indent and style of mark, else under the last
-    one that is less indented.
+    """How deep a line stands: beside the last entry of its indent and style of mark,
+    else under the last one that is less indented.
     """
     indent = len(line["indent"].expandtabs(4)) // 2
     place = indent, _style(line["mark"] or "")
@@ -332,9 +307,8 @@ def _split(content: str) -> tuple[str, str]:
 
 
 def _name(text: str) -> str:
-    """A name without markup, quotes, its number and a scale in brackets.
-
-    Empty where the text is too long for a name.
+    """A name without markup, quotes, its number and a scale in brackets; empty where
+    the text is none.
     """
     name = _SCALE.sub("", text).strip(" \t\n*_`\"'[]<>").rstrip(":;,")
     name = re.sub(rf"\A(?:{_KIND})?\d+(?:\.\d+)*[.:)]?\s+", "", name)
@@ -344,19 +318,6 @@ def _name(text: str) -> str:
     if re.search(r"[.!?]\s|[?!]\Z", name):
         return ""  # a sentence
     return name
-
-
-def _between_commas(body: str) -> list[Entry]:
-    """`Relevance, coherence and fluency`: two names or more of at most four words."""
-    line = _LEAD.sub("", body.strip()[:1000], count=1).strip().rstrip(".")
-    names = [_name(part) for part in _COMMAS.split(line) if part.strip()]
-    if len(line) > 600 or "\n" in line or len(names) < 2 or not all(names):
-        return []
-    for name in names:
-        sentence = re.search(r"[.!?\d]|\b(?:is|are|was|it)\b", name)
-        if sentence or len(name.split()) > 4:
-            return []
-    return [Entry(0, name, "") for name in names]
 
 
 def _in_json(content: str) -> list[Entry]:
@@ -370,9 +331,7 @@ def _in_json(content: str) -> list[Entry]:
 
 
 def _of_json(item: Any, level: int) -> Iterator[Entry]:
-    """The entries of a JSON value: texts, records with a name, and keys with a
-    definition or with entries under them.
-    """
+    """The entries of a JSON value: texts, named records, keys with what they hold."""
     if isinstance(item, list):
         pairs = [("", value) for value in item]
     else:
@@ -402,7 +361,6 @@ def _of_json(item: Any, level: int) -> Iterator[Entry]:
 
 
 def _first_text(record: Record, keys: Iterable[str]) -> str:
-    """The text of the first of the keys that is there, empty without any."""
     texts = {key.lower(): value for key, value in record.items()}
     for key in keys:
         if isinstance(texts.get(key), str):
@@ -434,14 +392,13 @@ def aspect_scores(
 ) -> AspectScores:
     """The score of each of the named aspects on the scale low to high.
 
-    Reads JSON (also with single quotes, trailing commas, in a fence, cut off) by its
-    keys, and lines and phrases by their labels. An aspect that is not scored, scored
-    twice differently, or off the scale is missing by itself, with a reason; the whole
-    is ok only where none is missing. Names are compared without case, blanks and
-    punctuation.
+    Reads JSON by its keys, and lines and phrases by their labels. An aspect that is not
+    scored, scored twice differently, or off the scale is missing by itself, with a
+    reason; the whole is ok only where none is missing. Names are compared without case,
+    blanks and punctuation.
 
     Raises: ValueError for a bad scale, no aspects, a blank or a repeated name;
-    TypeError where `text` is neither str nor None or `aspects` is a string.
+    TypeError where `aspects` is a string.
     Source: CoAScore, section 3.3 and Table 10 (relevant aspect scoring).
     """
     low, high = check_scale(low, high)
@@ -460,7 +417,10 @@ def aspect_scores(
         fresh = list(map(copy.copy, pool))
         ratings[name] = under(body, fresh, low, high, name, strict=True)
     if json and _json_is_cut(content):
-        _say_cut(ratings)
+        for name, read in ratings.items():
+            if read.rule == "aspect":
+                reason = "the JSON is cut off before it"
+                ratings[name] = replace(read, status=Status.TRUNCATED, reason=reason)
     scores = {name: read.value for name, read in ratings.items()}
     reasons = {name: read.reason for name, read in ratings.items() if not read.ok}
     rule = "json" if json else "labels"
@@ -477,10 +437,6 @@ def aspect_scores(
 
 
 def _checked_names(aspects: Sequence[str]) -> tuple[str, ...]:
-    """The names of aspects.
-
-    Raises: TypeError for a string, ValueError for no, blank or repeated names.
-    """
     if isinstance(aspects, str):
         raise TypeError(
             f"aspects must be a sequence of names, got the string {aspects[:60]!r}"
@@ -496,14 +452,5 @@ def _checked_names(aspects: Sequence[str]) -> tuple[str, ...]:
 
 
 def _json_is_cut(content: str) -> bool:
-    """Whether the JSON of a text is cut off."""
     items = (item for item, _, _ in objects(readable(content)))
     return any(isinstance(item, Record) and item.cut for item in items)
-
-
-def _say_cut(ratings: dict[str, Rating]) -> None:
-    """Give the aspects that a cut-off JSON does not reach their reason."""
-    reason = "the JSON is cut off before it"
-    for name, read in ratings.items():
-        if read.rule == "aspect":
-            ratings[name] = replace(read, status=Status.TRUNCATED, reason=reason)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 
 from nlgeval_lib.parsers.text import Parsed, check_text
 from nlgeval_lib.records import Status
@@ -31,29 +30,13 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
 
 
 def first_number(text: str | None) -> Parsed:
-    """The first number of a text, wherever it stands.
-
-    Raises: TypeError where `text` is neither str nor None.
-    """
-    return _read(text, "first number", _first)
-
-
-def _first(text: str) -> str | None:
-    numbers = _NUMBER.findall(text)
-    return numbers[0] if numbers else None
+    """The first number of a text, wherever it stands."""
+    return _read(text, "first number", "first")
 
 
 def last_number(text: str | None) -> Parsed:
-    """The last number of a text, wherever it stands.
-
-    Raises: TypeError where `text` is neither str nor None.
-    """
-    return _read(text, "last number", _last)
-
-
-def _last(text: str) -> str | None:
-    numbers = _NUMBER.findall(text)
-    return numbers[-1] if numbers else None
+    """The last number of a text, wherever it stands."""
+    return _read(text, "last number", "last")
 
 
 def authors_acloserlook(text: str | None) -> Parsed:
@@ -62,17 +45,10 @@ def authors_acloserlook(text: str | None) -> Parsed:
     "1-3" is taken out first. A decimal is cut to its first digit (2.5 becomes 2). Where
     there is no digit, Table 2 of their paper leaves the sample out; their Table 3 counts
     it as 0.
-    Raises: TypeError where `text` is neither str nor None.
     Source: Chiang and Lee 2023, repository d223302/A-Closer-Look-To-LLM-Evaluation,
     meta_eval_summeval.py.
     """
-    return _read(text, "authors (A Closer Look)", _after_rating)
-
-
-def _after_rating(text: str) -> str | None:
-    _, _, tail = text.lower().replace("1-3", " ").rpartition("rating:")
-    digit = re.search("[0-9]", tail)
-    return digit.group() if digit else None
+    return _read(text, "authors (A Closer Look)", "rating")
 
 
 def authors_llm_summeval(text: str | None, form: str = "rts") -> Parsed:
@@ -82,22 +58,53 @@ def authors_llm_summeval(text: str | None, form: str = "rts") -> Parsed:
     first digit or word after "score" or "scoring" in the same sentence, and the last
     digit from 1 to 5; `stareval` the word before "star"; `mcq` the whole text as a
     letter from A to E.
-    Raises: ValueError for an unknown form; TypeError where `text` is neither str nor
-    None.
+    Raises: ValueError for an unknown form.
     Source: Shen et al. 2023, repository DAMO-NLP-SG/LLM_summeval, utils.py.
     """
-    rules: dict[str, Callable[[str], str | None]] = {
-        "rts": _rts,
-        "stareval": _stars,
-        "mcq": _letter,
-    }
-    if form not in rules:
-        raise ValueError(f"form must be one of {', '.join(rules)}, got {form!r}")
-    return _read(text, "authors (LLM summeval)", rules[form])
+    forms = ("rts", "stareval", "mcq")
+    if form not in forms:
+        raise ValueError(f"form must be one of {', '.join(forms)}, got {form!r}")
+    return _read(text, "authors (LLM summeval)", form)
 
 
-def _rts(text: str) -> str | None:
+def _read(text: str | None, name: str, rule: str) -> Parsed:
+    """What the rule finds in the text as it is: digits, or a number word up to five."""
+    answer = check_text(text, f"naive ({name})")
+    if text is None or answer is None:
+        return Parsed(math.nan, Status.EMPTY, "no text", name)
+    token = _found(text, rule)
+    if token in _WORDS:
+        return Parsed(_WORDS.index(token) + 1.0, Status.OK, "", name)
+    try:
+        value = float(token or "nan")
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        return Parsed(math.nan, Status.UNPARSED, "the rule finds no number", name)
+    return Parsed(value, Status.OK, "", name)
+
+
+def _found(text: str, rule: str) -> str | None:
+    """The number, in digits or a word, that a rule finds."""
     lower = text.lower()
+    numbers = _NUMBER.findall(text)
+    if rule in ("first", "last"):
+        return numbers[0 if rule == "first" else -1] if numbers else None
+    if rule == "rating":
+        _, _, tail = lower.replace("1-3", " ").rpartition("rating:")
+        digit = re.search("[0-9]", tail)
+        return digit.group() if digit else None
+    if rule == "mcq":
+        letter = text.strip()
+        place = "ABCDE".find(letter)
+        return str(place + 1) if place >= 0 and len(letter) == 1 else None
+    if rule == "stareval":
+        star = re.search(r"\S\sstar", lower)
+        return lower[: star.start() + 1].rsplit(maxsplit=1)[-1] if star else None
+    return _reason_then_score(lower)
+
+
+def _reason_then_score(lower: str) -> str | None:
     for pattern in _LABELLED:
         match = pattern.search(lower)
         if match:
@@ -125,38 +132,3 @@ def _in_sentence(text: str, trace: re.Pattern, score: re.Pattern) -> str | None:
             return score.findall(text, cue.start())[0]
         cue = _CUE.search(text, end)
     return None
-
-
-def _stars(text: str) -> str | None:
-    lower = text.lower()
-    match = re.search(r"\S\sstar", lower)
-    if match is None:
-        return None
-    return lower[: match.start() + 1].rsplit(maxsplit=1)[-1]
-
-
-def _letter(text: str) -> str | None:
-    letter = text.strip()
-    place = "ABCDE".find(letter)
-    return str(place + 1) if place >= 0 and len(letter) == 1 else None
-
-
-def _read(text: str | None, name: str, rule: Callable[[str], str | None]) -> Parsed:
-    """What the rule finds in the text as it is: digits, or a number word up to five."""
-    answer = check_text(text, f"naive ({name})")
-    if text is None or answer is None:
-        return Parsed(math.nan, Status.EMPTY, "no text", name)
-    value = _value(rule(text))
-    if not math.isfinite(value):
-        return Parsed(math.nan, Status.UNPARSED, "the rule finds no number", name)
-    return Parsed(value, Status.OK, "", name)
-
-
-def _value(token: str | None) -> float:
-    """The number that a token stands for, NaN where it stands for none."""
-    if token in _WORDS:
-        return float(_WORDS.index(token) + 1)
-    try:
-        return float(token or "nan")
-    except ValueError:
-        return math.nan

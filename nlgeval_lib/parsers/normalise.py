@@ -39,9 +39,8 @@ _LITERALS = {"true": True, "false": False, "null": None, "none": None, "nan": No
 
 
 class Record(dict):
-    """A JSON object that remembers its pairs and whether it was cut off.
-
-    `clashes` are the keys that came twice with different values.
+    """A JSON object that remembers its pairs, whether it was cut off, and `clashes`: keys
+    that came twice with different values.
     """
 
     def __init__(self, pairs: list[tuple[str, Any]], cut: bool = False) -> None:
@@ -63,70 +62,60 @@ def objects(text: str) -> Iterator[tuple[Record | list, int, int]]:
         opening = _OPENING.search(text, position)
         if not opening:
             return
-        value, position = _read_json(text, opening.start())
-        if value is None:
+        try:
+            value, position = _inside(text, opening.end(), opening.group(), 1)
+        except _NotJson as error:
             failures += 1
+            position = error.position
         else:
             count += 1
             yield value, opening.start(), position
 
 
-class _Levels:
-    """The objects and arrays of a JSON text that are still open, the innermost last."""
+class _NotJson(ValueError):
+    """What opened is no JSON; `position` is where that showed."""
 
-    def __init__(self) -> None:
-        # of each level: its bracket, the keys and the values so far
-        self.levels: list[tuple[str, list[str], list[Any]]] = []
-
-    def close(self, cut: bool) -> Record | list:
-        """Close the innermost level; what it holds becomes a value of the next."""
-        bracket, keys, values = self.levels.pop()
-        closed: Record | list = values
-        if bracket == "{":
-            closed = Record(list(zip(keys, values, strict=False)), cut)
-        if self.levels:
-            self.levels[-1][2].append(closed)
-        return closed
-
-    def close_all(self) -> Record | list:
-        """Close every level of a text that is cut off; the outermost value."""
-        while len(self.levels) > 1:
-            self.close(True)
-        return self.close(True)
+    def __init__(self, position: int) -> None:
+        super().__init__()
+        self.position = position
 
 
-def _read_json(text: str, position: int) -> tuple[Record | list | None, int]:
-    """The object or array that opens at `position`, and where it, or the text, ends.
-
-    None where it is no JSON.
+def _inside(
+    text: str, position: int, bracket: str, depth: int
+) -> tuple[Record | list, int]:
+    """The object or array whose bracket stands before `position`, and where it, or the
+    text, ends. Raises: _NotJson.
     """
-    nested = _Levels()
-    levels = nested.levels
+    keys: list[str] = []
+    values: list[Any] = []
+    cut = True
     while token := _TOKEN.match(text, position):
         position = token.end()
         mark = token["mark"] or ""
-        bracket, keys, values = levels[-1] if levels else ("", [], [])
         value_follows = bracket == "{" and len(keys) > len(values)
         key_follows = bracket == "{" and not value_follows
         if mark and mark in "}]:":
             if value_follows or bracket + mark not in ("{}", "[]"):
-                return None, position
-            closed = nested.close(False)
-            if not levels:
-                return closed, position
-        elif token["colon"] and key_follows:
+                raise _NotJson(position)
+            cut = False
+            break
+        if token["colon"] and key_follows:
             keys.append(_token_text(token))
-        elif token["colon"] or key_follows or len(levels) > MAX_DEPTH:
+        elif token["colon"] or key_follows or depth > MAX_DEPTH:
             if mark or _TOKEN.match(text, position):
-                return None, position
+                raise _NotJson(position)
             break  # half a key at the end
         elif mark:
-            levels.append((mark, [], []))
+            value, position = _inside(text, position, mark, depth + 1)
+            values.append(value)
         elif token["bare"]:
             values.append(_literal(token["bare"]))
         else:
             values.append(_token_text(token))
-    return nested.close_all(), len(text)
+    end = len(text) if cut else position
+    if bracket == "[":
+        return values, end
+    return Record(list(zip(keys, values, strict=False)), cut), end
 
 
 def _literal(word: str) -> Any:
@@ -157,9 +146,8 @@ TAG = "\x02"
 
 
 def normalised(content: str, low: float, high: float) -> str:
-    """The text in lower case and plain lines, with one form of every sign.
-
-    The scale itself is taken out, and so are the digits of quoted remarks.
+    """The text in lower case and plain lines, with one form of every sign, without the
+    scale itself and the digits of quoted remarks.
     """
     text = without_example(readable(content)).lower()
     text = _without_structure(text)
@@ -317,9 +305,8 @@ _CHAT = re.compile(r"<\|[a-z_]{2,20}\|>")
 
 
 def _tag(match: re.Match) -> str:
-    """`[[4]]`, `<score>4</score>`, `[RESULT] 4` as a line of a final score.
-
-    `<style>4</style>` becomes a line of that name.
+    """`[[4]]`, `<score>4</score>`, `[RESULT] 4` as a line of a final score, and
+    `<style>4</style>` of that name.
     """
     inner = match["double"] or match["inner"] or match["said"] or ""
     name = match["name"]
@@ -346,9 +333,8 @@ def _tag(match: re.Match) -> str:
 
 
 def _unquoted(match: re.Match) -> str:
-    """A quotation without its numbers, as quoted words are the judged text's.
-
-    A number or a label alone in quotation marks is the judge's, and stays.
+    """A quotation without its numbers, as quoted words are the judged text's; a number or
+    a label alone in quotation marks is the judge's, and stays.
     """
     text = match.string
     start = match.start()
@@ -423,9 +409,8 @@ _PRINTED = (
     ),
     # "5-point scale"
     ("top", "scale", rf"{_POINTS}scale\b"),
-    # "Score out of 5:", "Score / 5:"
+    # "Score out of 5:"
     ("after a word", "out of ", rf"out of {_TOP}{_VALUE_NEXT}"),
-    ("after a word", "/", rf"/ ?{_TOP}{_VALUE_NEXT}"),
     # "Out of 5, I give it"
     ("opening", "out of ", rf"out of {_TOP}\s?,"),
 )
@@ -437,10 +422,7 @@ _NAMES_TOP = re.compile(
 
 
 def without_scale(text: str, low: float, high: float) -> str:
-    """The text without mentions of the scale low to high.
-
-    Another scale leaves the mark `OTHER`.
-    """
+    """The text without mentions of the scale; another scale leaves the mark `OTHER`."""
     text = text.replace(OTHER, " ")
     for kind, clue, pattern in _SCALES:
         if clue in text:
@@ -450,9 +432,8 @@ def without_scale(text: str, low: float, high: float) -> str:
 
 
 def _scale(match: re.Match, kind: str, low: float, high: float) -> str:
-    """What is left of a printed scale: nothing of the one asked for, a mark of another.
-
-    What turns out to be no scale stays.
+    """What is left of a printed scale: nothing of the one asked for, a mark of another,
+    all of what turns out to be no scale.
     """
     if kind == "note":
         no_scale, same = _in_note(match["note"], low, high)
@@ -477,8 +458,7 @@ def _scale(match: re.Match, kind: str, low: float, high: float) -> str:
 
 
 def _in_note(note: str, low: float, high: float) -> tuple[bool, bool]:
-    """Whether a note in brackets before a value is no scale, and whether it is ours.
-
+    """Whether a note in brackets before a value is no scale, and whether it is ours:
     "Depth (2/5): it barely" gives a score, "Score (/5): 4" a scale.
     """
     values = {number_of(token) for token in _ANY.findall(note)}

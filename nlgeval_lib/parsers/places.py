@@ -44,10 +44,8 @@ def place_of(text: str, reading: Parsed) -> tuple[int, int] | None:
 
 
 def _patterns(matched: str, at: int, alone: str, length: int) -> list[str]:
-    """The verdict with what stands around it, from the most words to one.
-
-    The words are those of the readable text, and not all of them stand in the text as
-    it is.
+    """The verdict with what stands around it in the readable text, from the most words
+    to one, as not all of them stand in the text as it is.
     """
     lead = matched[:at].split()
     tail = r"\s+".join(map(re.escape, matched[at + length :].split()))

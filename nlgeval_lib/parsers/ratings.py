@@ -45,14 +45,8 @@ Missing = tuple[Status, str, str]  # status, reason and rule of a text without a
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rating(Parsed):
-    """A score on the scale `low` to `high`.
+    """A score on the scale; `matched` is the place that holds it, in lower case."""
 
-    `matched` is the place of the text that holds it, in lower case.
-    """
-
-    low: float = math.nan
-    high: float = math.nan
-    label: str = ""
     matched: str = ""
 
 
@@ -71,10 +65,7 @@ def rating(
     `label` asks for the score under that name ("Coherence") where the text scores
     several; a score under another name is then never taken.
 
-    Returns: `Rating`; status unparsed, out_of_range, refused, truncated or empty where
-    there is no value.
-    Raises: ValueError for a bad scale or a blank label; TypeError where `text` is
-    neither str nor None.
+    Raises: ValueError for a bad scale or a blank label.
     """
     if isinstance(text, str) and len(text) < 200:
         return _remembered(text, low, high, label)
@@ -90,9 +81,8 @@ def _remembered(text: str, low: float, high: float, label: str | None) -> Rating
 def trace(
     text: str | None, low: float, high: float, label: str | None = None
 ) -> list[str]:
-    """How `rating` reads a text, in lines.
-
-    The lines hold the normalised text, every candidate with its fate, and the verdict.
+    """How `rating` reads a text, in lines: the normalised text, every candidate with its
+    fate, and the verdict.
     """
     verdict, body, pool = read_text(text, low, high, label)
     shown_body = body.replace(OTHER, "(another scale)").replace(TAG, "")
@@ -123,8 +113,7 @@ def read_text(
         )
     content = check_text(text, "rating")
     if content is None:
-        missing = (Status.EMPTY, "no text", "empty")
-        return Rating(math.nan, *missing, low, high, label or ""), "", []
+        return Rating(math.nan, Status.EMPTY, "no text", "empty"), "", []
     body = normalised(content, low, high)
     pool = candidates(body, low, high)
     if label:
@@ -136,37 +125,32 @@ def read_text(
 
 # --- the verdict
 def within(
-    value: float, rule: str, low: float, high: float, label: str = "", matched: str = ""
+    value: float, rule: str, low: float, high: float, matched: str = ""
 ) -> Rating:
     """The rating of a number that was read: missing where it is off the scale."""
     if low <= value <= high:
-        return Rating(value + 0.0, Status.OK, "", rule, low, high, label, matched)
+        return Rating(value + 0.0, Status.OK, "", rule, matched)
     reason = f"{shown(value)} is outside {shown(low)} to {shown(high)}"
-    return Rating(
-        math.nan, Status.OUT_OF_RANGE, reason, rule, low, high, label, matched
-    )
+    return Rating(math.nan, Status.OUT_OF_RANGE, reason, rule, matched)
 
 
-def _rated(
-    outcome: Candidate | Missing, body: str, low: float, high: float, label: str = ""
-) -> Rating:
+def _rated(outcome: Candidate | Missing, body: str, low: float, high: float) -> Rating:
     """The rating that a verdict, or the reason why there is none, comes to."""
     if isinstance(outcome, tuple):
-        return Rating(math.nan, *outcome, low, high, label)
+        return Rating(math.nan, *outcome)
     rule = RULES[outcome.strength]
     if outcome.cue in ("alone", "leading", "closing", "bracketed"):
         rule = outcome.cue
     window = body[max(0, outcome.start - 30) : outcome.end + 8]
     matched = window.replace(TAG, "").strip()
-    return within(outcome.value, rule, low, high, label, matched)
+    return within(outcome.value, rule, low, high, matched)
 
 
 def _decide(
     body: str, pool: list[Candidate], low: float, high: float, label: str = ""
 ) -> Candidate | Missing:
-    """The last number of the strongest cue that has a verdict.
-
-    Different verdicts of the same strength are a conflict.
+    """The last number of the strongest cue that has a verdict; different verdicts of
+    the same strength are a conflict.
     """
     pool = _without_rubric(pool, body)
     presented = [candidate for candidate in pool if candidate.strength]
@@ -278,16 +262,12 @@ def _conflict(verdicts: list[Candidate], values: set[float]) -> Missing:
     return Status.UNPARSED, reason, "conflict"
 
 
-_GOES_ON = re.compile(r"\b(?:but|however|nevertheless|still|though|if|so|yet|based)\b")
-
-
 def _settled(best: Candidate, body: str) -> Candidate | Missing:
     """The verdict, unless the text declines to give one, or takes it back."""
-    if best.strength < PHRASE and best.start > 12:
-        declined = DECLINED.search(f" {body[: min(best.start, 200)]}")
-        if declined and not _GOES_ON.search(body, declined.end() - 1, best.start):
-            reason = "the judge declined or says that it cannot rate"
-            return Status.REFUSED, reason, "silence"
+    declined = DECLINED.search(f" {body[: min(best.start, 200)]}")
+    if declined and best.strength < PHRASE and best.start > 12:
+        reason = "the judge declined or says that it cannot rate"
+        return Status.REFUSED, reason, "silence"
     if WITHDRAWN.search(body, best.end) or RETHINKS.search(body, best.end):
         reason = f"what follows takes {shown(best.value)} back"
         return Status.UNPARSED, reason, "conflict"
@@ -303,9 +283,8 @@ def under(
     label: str,
     strict: bool = False,
 ) -> Rating:
-    """The score right at `label`.
-
-    Where there is none: without `strict`, a score under no label at all.
+    """The score right at `label`; where there is none, and without `strict`, a score
+    under no label at all.
     """
     at_label = _at_label(body, pool, label)
     for candidate in at_label:
@@ -321,7 +300,7 @@ def under(
             candidate.strength = FINAL
             candidate.label = ""  # all are this label's
         outcome = _decide(body, at_label, low, high, label)
-        return _rated(outcome, body, low, high, label)
+        return _rated(outcome, body, low, high)
     words_of_label = _around(label)[0]
     named = [
         candidate
@@ -341,8 +320,8 @@ def under(
         reason = f"nothing is labelled {label!r}"
     else:
         outcome = _decide(body, unnamed, low, high, label)
-        return _rated(outcome, body, low, high, label)
-    return _rated((Status.UNPARSED, reason, "aspect"), body, low, high, label)
+        return _rated(outcome, body, low, high)
+    return Rating(math.nan, Status.UNPARSED, reason, "aspect")
 
 
 def _at_label(body: str, pool: list[Candidate], label: str) -> list[Candidate]:
@@ -364,9 +343,7 @@ def _at_label(body: str, pool: list[Candidate], label: str) -> list[Candidate]:
 
 @functools.lru_cache(maxsize=1024)
 def _around(label: str) -> tuple[list[str], re.Pattern, re.Pattern]:
-    """The words of a label, and patterns that find it right before and right after a
-    number.
-    """
+    """The words of a label, and patterns that find it right before and after a number."""
     words_of_label = re.findall(r"[^\W_]+", readable(label).lower())
     name = r"[\W_]+".join(map(re.escape, words_of_label))
     lead = re.compile(

@@ -16,10 +16,7 @@ from nlgeval_lib.records import Judgment, Status
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """One reading of one text: a value, or the reason why there is none.
-
-    Without a reading, `value` is NaN where it would be a number, else None.
-    """
+    """One reading of one text: a value, or (NaN or None) the reason why there is none."""
 
     value: Any
     status: Status
@@ -32,9 +29,8 @@ class Parsed:
         return self.status is Status.OK
 
     def judgment(self, **details: Any) -> Judgment:
-        """This reading as a `Judgment` with the rule and `details`.
-
-        Raises: TypeError where the value is no number.
+        """This reading as a `Judgment` with the rule and `details`; TypeError where the
+        value is no number.
         """
         value = math.nan if self.value is None else self.value
         if not isinstance(value, (int, float)):
@@ -47,10 +43,7 @@ class Parsed:
 
 
 def check_text(text: object, parser: str) -> str | None:
-    """The answer in `text`; None where nothing was written (None, blanks).
-
-    Raises: TypeError for anything else.
-    """
+    """The answer in `text`; None where nothing was written (None, blanks)."""
     if text is None:
         return None
     if not isinstance(text, str):
@@ -67,10 +60,7 @@ def check_text(text: object, parser: str) -> str | None:
 
 @functools.lru_cache(typed=True)
 def check_scale(low: Any, high: Any) -> tuple[float, float]:
-    """Both ends of a scale as floats.
-
-    Raises: ValueError for ends that are no finite numbers or not low < high.
-    """
+    """Both ends of a scale as floats. Raises: ValueError."""
     for name, end in (("low", low), ("high", high)):
         number = isinstance(end, (int, float)) and not isinstance(end, bool)
         if not number or not math.isfinite(end):
@@ -157,9 +147,8 @@ def with_lines(text: str) -> str:
 
 
 def readable(text: str) -> str:
-    """The same text with one form of digits, quotes, dashes, blanks and line ends.
-
-    Every decimal digit becomes 0-9 (not ², ½).
+    """The same text with one form of digits (not ², ½), quotes, dashes, blanks and line
+    ends.
     """
     text = with_lines(text)
     if "&" in text:
@@ -224,10 +213,7 @@ def spelled(text: str) -> bool:
 
 @functools.lru_cache(maxsize=4)
 def places(text: str) -> list[tuple[int, int]]:
-    """Start and end of every number, in digits or a word, of a lower case text.
-
-    Numbers that are part of another word do not count.
-    """
+    """Start and end of every number, in digits or a word, of a lower case text."""
     spans = [match.span() for match in _DIGITS.finditer(text)]
     if spelled(text):
         for match in _WORDS.finditer(f" {text}"):
@@ -242,9 +228,8 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 
 @functools.lru_cache(maxsize=4096)
 def number_of(token: str) -> float | None:
-    """The number that digits or a number word stand for, None where none (1.2.3).
-
-    1,5 is 1.5 and 1,500 is 1500.
+    """The number that digits or a number word stand for, None where none (1.2.3); 1,5
+    is 1.5 and 1,500 is 1500.
     """
     if len(token) > 40:
         return None
@@ -349,9 +334,8 @@ _OPEN_END = re.compile(
 
 
 def why(text: str) -> tuple[Status, str] | None:
-    """The status and reason of a text (readable, lower case) without a value.
-
-    None where nothing tells why: there is just no value.
+    """The status and reason of a text (readable, lower case) without a value; None
+    where nothing tells why.
     """
     opening = f" {text[:400]}"
     refusal = _NOTHING.match(opening) or _REFUSED.search(opening)

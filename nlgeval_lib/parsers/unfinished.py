@@ -28,9 +28,6 @@ def finished_lines(text: str) -> str:
 def finished(text: str) -> str:
     """A cut text without its last word, unless a line break ends it, and without a last
     line that may be the mark of a list.
-
-    Source: of recorded texts cut right after the mark of a list, every one read as a
-    score while their end was read too.
     """
     text = _LAST_WORD.sub("", text)
     return _LIST_MARK.sub("\n", text)

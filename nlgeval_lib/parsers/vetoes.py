@@ -1,8 +1,7 @@
 """What takes a number back: the words of its sentence before it, or what follows it.
 
-A judge says many numbers that are no verdict: negated, hypothetical, a bound, somebody
-else's, an example. Each of these costs a score where a text gives one all the same,
-and keeps a wrong one out: a missing score is reported, a wrong one looks like data.
+Each of these costs a score where a text gives one all the same, and keeps a wrong one
+out: a missing score is reported, a wrong one looks like data.
 """
 
 from __future__ import annotations
@@ -214,7 +213,6 @@ def flaw(window: str, following: str, at_label: bool) -> str:
     """Why the words around a number do not give it as a score; empty where they do.
 
     window: the text before it; empty where the number stands alone.
-    following: the text after it.
     at_label: whether a label presents it ("Score: 4").
     """
     if _ASKED.match(following):
@@ -323,9 +321,8 @@ _NOT_THE_HEAD = re.compile(
 
 
 def of_the_judge(sentence: str, at: int) -> bool:
-    """Whether what stands before a verb or "score" is the judge or what it judges.
-
-    It is in `The response gets`, not in `The team gets`.
+    """Whether what stands before a verb or "score" is the judge or what it judges: `The
+    response gets`, not `The team gets`.
     """
     clause = re.split(r"[,:(]|\band\b", sentence[:at])[-1]
     subject = _WORD.findall(_NOT_THE_HEAD.sub("", clause))[-7:]
