@@ -32,8 +32,7 @@ from nlgeval_lib.evaluators.stages import Stage, Stages, T
 from nlgeval_lib.evaluators.weighing import weigh
 from nlgeval_lib.parsers.places import place_of
 from nlgeval_lib.parsers.reasoning import apart
-from nlgeval_lib.parsers.text import Parsed
-from nlgeval_lib.parsers.unfinished import finished, finished_lines
+from nlgeval_lib.parsers.text import Parsed, finished, finished_lines
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 

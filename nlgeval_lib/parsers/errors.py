@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -158,7 +157,6 @@ class Field(NamedTuple):
     content: str
 
 
-@functools.lru_cache(maxsize=1024)
 def _kind(name: str) -> str:
     """What a field of this name holds; empty for an unknown name."""
     match = _KIND.fullmatch(re.sub(r"[\s_-]+", " ", name).strip())
@@ -193,7 +191,6 @@ def _error(contents: dict[str, Any]) -> ErrorItem:
     return ErrorItem(number=int(number) if number else None, **contents)
 
 
-@functools.lru_cache(maxsize=1024)
 def _severity(text: str) -> str:
     """The severity that a text names, empty where it names none or several."""
     severities = {word.lower() for word in _SEVERITY.findall(text)}
@@ -202,7 +199,6 @@ def _severity(text: str) -> str:
     return severities.pop().capitalize()
 
 
-@functools.lru_cache(maxsize=1024)
 def _amount(text: str) -> float:
     """The score reduction that a text states, NaN where it states none."""
     match = _AMOUNT.match(readable(text)) if text else None

@@ -168,14 +168,10 @@ def _tree(entries: Sequence[Entry]) -> list[Criterion]:
 
 
 def _once(criteria_found: Iterable[Criterion]) -> tuple[Criterion, ...]:
-    """Each name once, with what stands under it anywhere."""
+    """Each name once, as it comes first."""
     unique: dict[str, Criterion] = {}
     for criterion in criteria_found:
-        key = criterion.name.casefold()
-        first = unique.setdefault(key, criterion)
-        if first is not criterion and criterion.children:
-            children = _once([*first.children, *criterion.children])
-            unique[key] = replace(first, children=children)
+        unique.setdefault(criterion.name.casefold(), criterion)
     return tuple(unique.values())
 
 

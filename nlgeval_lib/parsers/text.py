@@ -187,11 +187,6 @@ _TO_NINETY_NINE = (rf"{ten}(?:[ -](?:{'|'.join(_UNITS[1:10])}))?" for ten in _TE
 _UP_TO = sorted((*_UNITS, "hundred", "one hundred", "a hundred"), key=len, reverse=True)
 WORD = rf"(?:{'|'.join((*_TO_NINETY_NINE, *_UP_TO))})"
 DIGITS = r"\d+(?:[.,]\d+)*+"
-# a table for bytes.translate: everything but a letter becomes a blank
-_LETTERS = bytes(
-    code if chr(code).isalpha() and code < 128 else 32 for code in range(256)
-)
-_SPELLED = frozenset(word.encode() for word in (*WORDS, "hundred"))
 _DIGITS = re.compile(
     r"""
     [0-9]                     # a digit comes first, so that a search is fast
@@ -205,21 +200,13 @@ _DIGITS = re.compile(
 _WORDS = re.compile(rf"\W({WORD})\b(?!-ish)")  # in a text with a blank before it
 
 
-def spelled(text: str) -> bool:
-    """Whether a lower case text holds a number word."""
-    letters = text.encode("ascii", "replace").translate(_LETTERS)
-    return not _SPELLED.isdisjoint(letters.split())
-
-
 @functools.lru_cache(maxsize=4)
 def places(text: str) -> list[tuple[int, int]]:
     """Start and end of every number, in digits or a word, of a lower case text."""
     spans = [match.span() for match in _DIGITS.finditer(text)]
-    if spelled(text):
-        for match in _WORDS.finditer(f" {text}"):
-            spans.append((match.start(1) - 1, match.end() - 1))
-        spans.sort()
-    return spans
+    for match in _WORDS.finditer(f" {text}"):
+        spans.append((match.start(1) - 1, match.end() - 1))
+    return sorted(spans)
 
 
 _DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}")
@@ -255,6 +242,32 @@ def after_last(pattern: re.Pattern, text: str) -> str:
     """The text from where the last match of a pattern ends; all of it without one."""
     ends = (match.end() for match in pattern.finditer(text))
     return text[max(ends, default=0) :]
+
+
+# --- what of a text that was cut at the token limit can be read
+# "Score: 4" may have gone on as "4.5" or "4/10", and "Flu" as any word; a number before
+# it may count what the word names ("scored four goals")
+_LAST_WORD = re.compile(
+    rf"(?:(?<!\w)(?:{WORD}|{DIGITS})[^\S\n]+)*\S*[^\S\n]*\Z", re.IGNORECASE
+)
+# a line that is nothing but the mark of a list is no score
+_LIST_MARK = re.compile(r"(?:\A|\n)[ \t>*-]*\(?\d{1,3}[.):]?\s*\Z")
+
+
+def finished_lines(text: str) -> str:
+    """A cut list without the item that it ends in; of one line, without its last
+    word.
+    """
+    lines, line_break, last = text.rpartition("\n")
+    return f"{lines}{line_break}" if line_break else finished(last)
+
+
+def finished(text: str) -> str:
+    """A cut text without its last word, unless a line break ends it, and without a last
+    line that may be the mark of a list.
+    """
+    text = _LAST_WORD.sub("", text)
+    return _LIST_MARK.sub("\n", text)
 
 
 # --- why a text has no value

@@ -17,7 +17,7 @@ from nlgeval_lib.engines.reasoning import ReasoningReader
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import LLMScore, TigerScore
 from nlgeval_lib.parsers.reasoning import apart, split
-from nlgeval_lib.parsers.unfinished import finished
+from nlgeval_lib.parsers.text import finished
 from nlgeval_lib.records import Completion, Judgment, Status
 from nlgeval_lib.scoring.tally import Tally
 
