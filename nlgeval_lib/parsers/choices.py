@@ -157,7 +157,8 @@ def yes_no(text: str | None) -> Parsed:
     alone on the last line. Different answers make it missing.
     """
     nothing = "the text answers neither yes nor no"
-    return _read(text, "yes_no", _YES_OR_NO, nothing, math.nan)
+    read = _read(text, "yes_no", _YES_OR_NO, nothing)
+    return read if read.ok else replace(read, value=math.nan)
 
 
 def multiple_choice(
@@ -184,12 +185,12 @@ def multiple_choice(
     numbered = isinstance(choices, Mapping)
     meaning: dict[str, tuple[str, Any]] = {}
     for name in choices:
-        value = choices[name] if isinstance(choices, Mapping) else name
-        if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"a choice must be a name such as 'A', got {name!r}")
-        if numbered and not _finite(value):
+        value: Any = choices[name] if isinstance(choices, Mapping) else name
+        named = isinstance(name, str) and name.strip()
+        if not named or (numbered and not math.isfinite(value)):
             raise ValueError(
-                f"the number of choice {name!r} must be finite, got {value!r}"
+                "choices must be names such as 'A', or names with a finite number, "
+                f"got {name!r}: {value!r}"
             )
         meaning[name.strip().lower()] = (name, value)
     if len(meaning) < max(2, len(choices)):
@@ -197,16 +198,8 @@ def multiple_choice(
             f"choices must be two or more different names, got {list(choices)!r}"
         )
     nothing = f"none of {', '.join(choices)} is chosen"
-    return _read(
-        text, "multiple_choice", meaning, nothing, math.nan if numbered else None
-    )
-
-
-def _finite(value: object) -> bool:
-    """Whether a value is a finite number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    return math.isfinite(value)
+    read = _read(text, "multiple_choice", meaning, nothing)
+    return replace(read, value=math.nan) if numbered and not read.ok else read
 
 
 @functools.lru_cache(maxsize=64)
@@ -241,28 +234,21 @@ def _forms(names: tuple[str, ...], two: bool) -> dict[str, list[re.Pattern]]:
     return patterns
 
 
-def _read(
-    text: str | None,
-    parser: str,
-    meaning: Meaning,
-    nothing: str,
-    missing: float | None = None,
-) -> Choice:
+def _read(text: str | None, parser: str, meaning: Meaning, nothing: str) -> Choice:
     """What a text says; where the judge thinks again, what it says after that."""
     content = check_text(text, parser)
     if content is None:
-        return Choice(missing, Status.EMPTY, "no text", "empty")
+        return Choice(None, Status.EMPTY, "no text", "empty")
     source = without_example(readable(content))
     answer = made_plain(source).rstrip()
     again = list(_AGAIN.finditer(answer.lower()))
-    verdict = None
     for start in [*(match.end() for match in again[:-4:-1]), 0]:
         stated = [] if start else _in_json(source, meaning)
-        verdict = _verdict(answer[start:], stated, meaning, missing)
+        verdict = _verdict(answer[start:], stated, meaning)
         if verdict is not None and (verdict.ok or not start):
             return verdict
     status, reason = why(answer.lower()) or (Status.UNPARSED, nothing)
-    return Choice(missing, status, reason, "none")
+    return Choice(None, status, reason, "none")
 
 
 def _in_json(text: str, meaning: Meaning) -> list[str]:
@@ -278,49 +264,41 @@ def _in_json(text: str, meaning: Meaning) -> list[str]:
     return labelled or unlabelled
 
 
-def _verdict(
-    answer: str, stated: list[str], meaning: Meaning, missing: float | None
-) -> Choice | None:
-    """What JSON states, else the first form that stands anywhere in a readable text.
-
+def _verdict(answer: str, stated: list[str], meaning: Meaning) -> Choice | None:
+    """What JSON states, else the first form that stands anywhere in a readable text;
     None where no form does.
     """
     if stated:
-        verdicts = dict(meaning.get(name, _TIE) for name in stated)
-        return _chosen(verdicts, "json", "", missing)
+        return _chosen(dict(meaning.get(name, _TIE) for name in stated), "json", "")
     body = answer.lower()
     for rule, patterns in _forms(tuple(meaning), meaning is _TWO).items():
         standing = []
         for pattern in patterns:
             matches = list(pattern.finditer(body))
             for match in matches[:100] + matches[100:][-100:]:
-                if _is_written(match, answer) and _stands(match, rule):
+                if _is_written(match, answer) and _stands(match):
                     standing.append(match)
         if all(_RESPECT.match(body, match.end()) for match in standing):
             continue  # there is none, or none of the whole
         if WITHDRAWN.search(body, max(match.end() for match in standing)):
-            reason = "what follows takes it back"
-            return Choice(missing, Status.UNPARSED, reason, rule)
+            return Choice(None, Status.UNPARSED, "what follows takes it back", rule)
         verdicts = dict(meaning.get(match["x"], _TIE) for match in standing)
-        return _chosen(verdicts, rule, standing[-1].group().strip(), missing)
+        return _chosen(verdicts, rule, standing[-1].group().strip())
     return None
 
 
-def _chosen(
-    verdicts: dict[str, Any], rule: str, matched: str, missing: float | None
-) -> Choice:
+def _chosen(verdicts: dict[str, Any], rule: str, matched: str) -> Choice:
     """The one verdict; none where there are several."""
     if len(verdicts) > 1:
         reason = f"different verdicts: {', '.join(sorted(verdicts))}"
-        return Choice(missing, Status.UNPARSED, reason, rule)
+        return Choice(None, Status.UNPARSED, reason, rule)
     [(choice, value)] = verdicts.items()
     return Choice(value, Status.OK, "", rule, choice, matched)
 
 
 def _is_written(match: re.Match, answer: str) -> bool:
-    """Whether a letter in prose is an option and no article: "A", not "a".
-
-    "The answer is correct" is said of the judged answer.
+    """Whether a letter in prose is an option and no article: "A", not "a"; "the answer
+    is correct" is said of the judged answer.
     """
     start, end = match.span("x")
     if match["x"] in ("correct", "incorrect") and " is " in match.group():
@@ -329,10 +307,9 @@ def _is_written(match: re.Match, answer: str) -> bool:
     return not article or answer[start - 1 : start] in ("(", "[")
 
 
-def _stands(match: re.Match, rule: str) -> bool:
-    """Whether nothing takes a match back.
-
-    A negation in its clause, a condition after it or a quotation around it would.
+def _stands(match: re.Match) -> bool:
+    """Whether nothing takes a match back: a negation in its clause, a condition after
+    it, a quotation around it.
     """
     text = match.string
     window = text[max(0, match.start() - 200) : match.start()]

@@ -262,12 +262,16 @@ def _conflict(verdicts: list[Candidate], values: set[float]) -> Missing:
     return Status.UNPARSED, reason, "conflict"
 
 
+_GOES_ON = re.compile(r"\b(?:but|however|nevertheless|still|though|if|so|yet|based)\b")
+
+
 def _settled(best: Candidate, body: str) -> Candidate | Missing:
     """The verdict, unless the text declines to give one, or takes it back."""
-    declined = DECLINED.search(f" {body[: min(best.start, 200)]}")
-    if declined and best.strength < PHRASE and best.start > 12:
-        reason = "the judge declined or says that it cannot rate"
-        return Status.REFUSED, reason, "silence"
+    if best.strength < PHRASE and best.start > 12:
+        declined = DECLINED.search(f" {body[: min(best.start, 200)]}")
+        if declined and not _GOES_ON.search(body, declined.end() - 1, best.start):
+            reason = "the judge declined or says that it cannot rate"
+            return Status.REFUSED, reason, "silence"
     if WITHDRAWN.search(body, best.end) or RETHINKS.search(body, best.end):
         reason = f"what follows takes {shown(best.value)} back"
         return Status.UNPARSED, reason, "conflict"
