@@ -108,10 +108,11 @@ def aspects(text: str | None) -> CriteriaList:
 
 def criteria(text: str | None) -> CriteriaList:
     """The criteria that a text lists, nested by indentation, numbering (1.2) and
-    headings; in every form that `aspects` takes, nested JSON too.
+    headings.
 
-    A name that comes again under the same parent counts once. A heading that only
-    introduces the whole list is no criterion.
+    Takes every form that `aspects` takes, nested JSON too. A name that comes again
+    under the same parent counts once. A heading that only introduces the whole list is
+    no criterion.
     Source: HD-Eval, section 3.2 and Figure 10 (hierarchical criteria decomposition).
     """
     return _listed(text, "criteria", nested=True)
