@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -38,6 +39,10 @@ SHARED = (
 FEW = (
     "{} of {} systems have fewer than half of the {} inputs (fewest: {}, {}): "
     "their scores also say which they have"
+)
+OTHER_RATERS = (
+    "intervals for other raters like these are right if each column of raters is one "
+    "person"
 )
 # What an interval or test generalises over, by the unit in its signature.
 _RESTS = {
@@ -79,6 +84,8 @@ FURTHER = (
     "careful_high",
     "these_low",
     "these_high",
+    "raters_low",
+    "raters_high",
     "p_these",
     "detectable",
     "detectable_these",
@@ -416,7 +423,10 @@ class _Tables:
             row["n"] = n
             row["coverage"] = n / rated if rated else NAN
             arguments = (values, group.human, key["coef"], level)
-            row |= _numbers(_VALUE, grid.correlate, arguments, options)
+            of_raters = partial(_for_other_raters, group, grid, values)
+            row |= _numbers(_VALUE, grid.correlate, arguments, options, of_raters)
+            if "raters_low" in row:
+                self.rests[OTHER_RATERS] = None
             row["baseline"] = name in group.baselines
             self.correlations.append(row)
             if name in group.scores:
@@ -514,8 +524,9 @@ def _numbers(
     measure: Callable[..., Any],
     arguments: Sequence[Any],
     options: Mapping[str, Any],
+    further: Callable[[Any], Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """The numbers of a result, its reason and signature."""
+    """The numbers of a result, its reason and signature, and `further` ones of it."""
     try:
         result = measure(*arguments, **options)
     except ValueError as error:
@@ -529,6 +540,8 @@ def _numbers(
     if options.get("ci") == "auto":
         is_difference = "p" in columns
         row |= _for_these(result, is_difference)
+    if further is not None:
+        row |= further(result)
     row["influence"] = ""
     influence = result.influence
     if influence is not None and influence.is_notable:
@@ -559,6 +572,23 @@ def _for_these(result: Any, difference: bool) -> dict[str, Any]:
         row["detectable"] = others.detectable
         row["detectable_these"] = these.detectable
     return row
+
+
+def _for_other_raters(
+    group: _Group, grid: Grid, values: pd.Series, correlation: Any
+) -> dict[str, Any]:
+    """The interval of a correlation with the mean of the raters of a kind, where others
+    like them would have rated; nothing where `human` is no such mean.
+    """
+    if math.isnan(correlation.low) or values.name not in group.scores:
+        return {}
+    for ratings in group.raters.values():
+        try:
+            ends = grid.other_raters(correlation, values, ratings)
+        except ValueError:
+            continue
+        return {"raters_low": ends.low, "raters_high": ends.high}
+    return {}
 
 
 def _corrected(pairs: pd.DataFrame, settings: Settings) -> pd.DataFrame:

@@ -39,7 +39,12 @@ SETTINGS = (
     "topic",
 )
 # how the ends of an interval are called, and their column
-INTERVALS = {"ci": "95% interval", "careful": "careful", "these": "these systems"}
+INTERVALS = {
+    "ci": "95% interval",
+    "careful": "careful",
+    "these": "these systems",
+    "raters": "other raters",
+}
 
 
 class Meta(Rated):

@@ -238,6 +238,18 @@ class Grid:
         names = statistics.groups.names(matrix.shape, matrix, **self.together)
         return replace(result, total=self.n, basis=replace(result.basis, names=names))
 
+    def other_raters(
+        self, correlation: Any, scores: Scores, raters: Sequence[Scores]
+    ) -> statistics.Interval:
+        """The interval of a correlation for other raters, as `statistics.other_raters`
+        has it.
+
+        correlation: of the scores with the raters' mean. raters: as `ceiling` has them.
+        Raises: ValueError for a correlation with other ratings.
+        """
+        ratings = np.stack([self.matrix(rater) for rater in raters])
+        return statistics.other_raters(correlation, self.matrix(scores), ratings)
+
     def _policy(self, nan: str, human: Scores, *scores: Scores) -> str:
         """The policy for `statistics`: "error" is checked here, on the rated rows alone,
         as it sees the holes of the matrix as missing scores, too.

@@ -57,7 +57,7 @@ _NAMES = {
     "multiplicity": ("Corrected", "League", "correct", "league", "rank_clusters"),
     "pairs": ("TieAccuracy", "acc_eq", "calibrate_ties", "held_out_acc_eq"),
     "ranks": ("RankSets", "rank_sets", "stepdown_p"),
-    "raters": ("Ceiling", "against_leave_one_out", "human_ceiling"),
+    "raters": ("Ceiling", "against_leave_one_out", "human_ceiling", "other_raters"),
     "replacement": ("AltTest", "alt_test"),
     "verdicts": (
         "OrderEffect",

@@ -4,15 +4,16 @@ expected to reach.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from . import arrays, groups, intervals, levels
-from .correlation import correlate
+from . import arrays, groups, intervals, jackknife, levels
+from .classical import special
+from .correlation import Correlation, coefficients, correlate
 from .questions import Basis, Questioned
-from .result import NO_INTERVAL, Interval
+from .result import NO_INTERVAL, Floats, Interval
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,6 +99,51 @@ def against_leave_one_out(
     return _leave_one_out(judge, ratings, coef, level, *settings)
 
 
+def other_raters(correlation: Correlation, judge: Any, ratings: Any) -> Interval:
+    """Within what limits is a correlation with the mean of raters, where other raters
+    like these would have rated?
+
+    The interval of a correlation takes its raters as they are. Here each is left out in
+    turn, and what that moves, by t with raters - 1 degrees of freedom, is added to the
+    correlation's own interval: distances from its value add as squares.
+
+    correlation: of the judge with the mean of the ratings, with an interval.
+    judge, ratings: as in `against_leave_one_out`.
+    Returns: NaN with a reason for fewer than three raters.
+    Raises: ValueError for bad arrays, and a correlation that is not with their mean.
+    Source: Zou and Donner 2008, for the interval of a sum from those of its parts.
+    """
+    stack = _of_raters(ratings, judge)
+    scores = arrays.alike(judge=judge, rating=stack[0])[0]
+    rated = ~np.isnan(stack) & ~np.isnan(scores)
+    raters = np.flatnonzero(rated.reshape(len(stack), -1).any(axis=1))
+    means = [_mean_of_peers(stack, rater) for rater in raters]
+    means.append(_mean_of_peers(stack, []))
+    *values, value = coefficients(means, scores, correlation.coef, correlation.level)
+    if abs(value - correlation.value) > 1e-9:
+        raise ValueError("ratings: the correlation is not with their mean")
+    without = np.array(values)[~np.isnan(values)]
+    number = len(without)
+    ends = correlation.interval
+    name = f"{ends.name}+raters"
+    blank = Interval(name=name, settings=ends.settings, confidence=ends.confidence)
+    if np.isnan(ends.low):
+        return replace(blank, reason=ends.reason)
+    if number < 3:
+        return replace(
+            blank, reason=f"no interval: {number} raters say little of others"
+        )
+    quantile = special.stdtrit(number - 1, (1 + ends.confidence) / 2)
+    reach = quantile * np.sqrt(jackknife.variance(without))
+    least = 0 if correlation.coef == "acc-eq" else -1
+    return replace(
+        blank,
+        low=float(max(value - np.hypot(value - ends.low, reach), least)),
+        high=float(min(value + np.hypot(ends.high - value, reach), 1)),
+        settings=f"{ends.settings}|raters:{number}",
+    )
+
+
 def _leave_one_out(
     judge: Any,
     ratings: Any,
@@ -110,12 +156,7 @@ def _leave_one_out(
     """The raters (judge None), or a judge in the place of each, against the others'
     means. labels: of systems and of inputs.
     """
-    arrays.same_labels(judge=judge, ratings=ratings)
-    stack = arrays.ratings_by_rater(ratings)
-    if len(stack) < 2:
-        raise ValueError(
-            f"ratings: got shape {stack.shape}; at least 2 raters are needed"
-        )
+    stack = _of_raters(ratings, judge)
     x = None
     if judge is not None:
         x = arrays.alike(judge=judge, rating=stack[0])[0]
@@ -127,9 +168,7 @@ def _leave_one_out(
     for rater, scores in enumerate(stack):
         if x is not None:
             scores = np.where(np.isnan(scores), np.nan, x)
-        peers = np.delete(stack, rater, axis=0)
-        count = (~np.isnan(peers)).sum(axis=0)
-        mean = np.nansum(peers, axis=0) / np.where(count > 0, count, np.nan)
+        mean = _mean_of_peers(stack, rater)
         result = correlate(scores, mean, coef, level)
         results.append(result)
         scores, mean = arrays.common(scores, mean)
@@ -155,3 +194,21 @@ def _leave_one_out(
         reason=reason or ends.reason,
         basis=Basis(combined, value, level, coef, names),
     )
+
+
+def _of_raters(ratings: Any, judge: Any) -> Floats:
+    """The ratings. Raises: ValueError for bad arrays and fewer than two raters."""
+    arrays.same_labels(judge=judge, ratings=ratings)
+    stack = arrays.ratings_by_rater(ratings)
+    if len(stack) < 2:
+        raise ValueError(
+            f"ratings: got shape {stack.shape}; at least 2 raters are needed"
+        )
+    return stack
+
+
+def _mean_of_peers(stack: Floats, rater: Any) -> Floats:
+    """The mean of all raters but one, or none ([]); NaN where no other rated."""
+    peers = np.delete(stack, rater, axis=0)
+    count = (~np.isnan(peers)).sum(axis=0)
+    return np.nansum(peers, axis=0) / np.where(count > 0, count, np.nan)

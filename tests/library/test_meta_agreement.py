@@ -197,6 +197,77 @@ def test_ceiling_is_the_mean_of_leave_one_out_correlations():
     )
 
 
+def rated_by_few(rng, raters, each, taste, shape=(12, 60)):
+    """A judge, and ratings by some of a few raters who weigh two qualities in their own
+    way: `taste` is how much they differ in it.
+    """
+    good, fluent = rng.normal(size=(2, *shape))
+    judge = good + 0.3 * fluent + 0.8 * rng.normal(size=shape)
+    weights = taste * rng.normal(size=(raters, 1, 1))
+    ratings = good + weights * fluent + 0.6 * rng.normal(size=(raters, *shape))
+    order = rng.random(ratings.shape).argsort(axis=0).argsort(axis=0)
+    return judge, np.where(order < each, ratings, np.nan)
+
+
+@pytest.mark.parametrize("coef", ["pearson", "kendall-b"])
+@pytest.mark.parametrize(("raters", "each", "taste"), [(3, 3, 0.5), (6, 2, 0.8)])
+def test_the_interval_for_other_raters_holds_what_the_usual_one_does_not(
+    coef, raters, each, taste
+):
+    rng = np.random.default_rng(3)
+    truths = []
+    for _ in range(300):
+        judge, ratings = rated_by_few(rng, raters, each, taste, (30, 60))
+        mean = np.nanmean(ratings, axis=0)
+        truths.append(statistics.correlate(judge, mean, coef).value)
+    truth = np.mean(truths)
+    usual = []
+    widened = []
+    for _ in range(150):
+        judge, ratings = rated_by_few(rng, raters, each, taste)
+        mean = np.nanmean(ratings, axis=0)
+        found = statistics.correlate(judge, mean, coef, ci="auto")
+        others = statistics.other_raters(found, judge, ratings)
+        usual.append(found.low <= truth <= found.high)
+        widened.append(others.low <= truth <= others.high)
+    assert np.mean(usual) < 0.88, np.mean(usual)
+    assert np.mean(widened) >= 0.91, np.mean(widened)
+
+
+def test_raters_who_agree_make_it_hardly_wider():
+    judge, ratings = rated_by_few(np.random.default_rng(0), 8, 8, taste=0)
+    found = statistics.correlate(judge, ratings.mean(axis=0), ci="auto")
+    others = statistics.other_raters(found, judge, ratings)
+    assert others.low < found.low < found.high < others.high
+    assert others.high - others.low < 1.1 * (found.high - found.low)
+    assert others.signature() == "|ci:jack-both+raters|df:5.5|raters:8"
+
+
+def test_what_is_moved_without_each_rater_is_added_as_squares():
+    judge, ratings = rated_by_few(np.random.default_rng(1), 5, 3, 0.5)
+    mean = np.nanmean(ratings, axis=0)
+    found = statistics.correlate(judge, mean, "pearson", ci="auto", confidence=0.9)
+    others = statistics.other_raters(found, judge, ratings)
+    without = []
+    for rater in range(5):
+        peers = mean_of_others(ratings, rater)
+        both = ~np.isnan(peers)
+        without.append(np.corrcoef(judge[both], peers[both])[0, 1])
+    error = np.sqrt(0.8 * ((without - np.mean(without)) ** 2).sum())
+    reach = stats.t.ppf(0.95, 4) * error
+    expected = found.value - np.hypot(found.value - found.low, reach)
+    assert others.low == pytest.approx(expected, abs=1e-12)
+
+
+def test_other_raters_are_not_told_of_by_two_or_of_other_ratings():
+    judge, ratings = rated_by_few(np.random.default_rng(2), 2, 2, 0.5)
+    found = statistics.correlate(judge, ratings.mean(axis=0), ci="auto")
+    others = statistics.other_raters(found, judge, ratings)
+    assert math.isnan(others.low) and "2 raters" in others.reason
+    with pytest.raises(ValueError, match="not with their mean"):
+        statistics.other_raters(found, judge, ratings**3)
+
+
 def alt_loop(judge, ratings, epsilon, score):
     """The test item by item, as its authors describe it."""
     p = []
