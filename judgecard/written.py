@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nlgeval_lib import files, tables
+from nlgeval_lib.statistics.questions import EVERYTHING
 
 esc = tables.for_markdown
 DASH = "–"
-EVERYTHING = 1.8  # of the 2 between -1 and 1: so wide an interval says nothing
 Numbers = Mapping[str, Any]
 
 

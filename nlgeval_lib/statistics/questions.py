@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from .groups import Names
 from .levels import Statistic
 from .result import NAN, Interval, Measured, together
 
+# so wide an interval, of a coefficient from -1 to 1, says hardly anything
+EVERYTHING = 1.8
 # said of every interval for these systems from ranks of systems
 NEARLY_EQUAL = (
     "where systems are nearly equal their ranks say little, and this is too narrow "
@@ -120,6 +123,22 @@ class Questioned(Measured):
     """
 
     basis: Basis | None
+
+    def answer(self) -> dict[str, Any]:
+        """As of every result; the interval for these systems comes before the one for
+        other systems where that holds nearly everything.
+        """
+        answer = super().answer()
+        these = self.these_systems if self.high - self.low >= EVERYTHING else None
+        if these is None or np.isnan(these.low):
+            return answer
+        ends = {"low_these": these.low, "high_these": these.high}
+        ordered = {}
+        for name, value in answer.items():
+            if name == "low":
+                ordered |= ends
+            ordered[name] = value
+        return ordered
 
     @cached_property
     def influence(self) -> influence.Influence | None:

@@ -258,3 +258,19 @@ def test_ranks_of_systems_hardly_move_with_one_input():
     these = result.these_systems
     wide = statistics.correlate(x, y, "kendall-b", "system", ci="wide-inputs")
     assert (these.low, these.high) == (wide.low, wide.high)
+
+
+def test_the_interval_that_says_something_comes_first():
+    x, y = judged(6, 30, 2)
+    few = statistics.correlate(x, y, "kendall-b", "system", ci="auto")
+    assert list(few.answer()) == [
+        "value",
+        "low_these",
+        "high_these",
+        "low",
+        "high",
+        "n",
+    ]
+    assert few.answer()["low_these"] == few.these_systems.low > few.low
+    many = statistics.correlate(x, y, "kendall-b", ci="auto")
+    assert list(many.answer()) == ["value", "low", "high", "n"]
