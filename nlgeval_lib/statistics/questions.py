@@ -133,7 +133,7 @@ class Questioned(Measured):
         if these is None or np.isnan(these.low):
             return answer
         ends = {"low_these": these.low, "high_these": these.high}
-        ordered = {}
+        ordered: dict[str, Any] = {}
         for name, value in answer.items():
             if name == "low":
                 ordered |= ends
