@@ -1,7 +1,7 @@
 """The command `nlgeval`.
 
-The modules of `houses.COMMANDS` add their subcommands to `app`, in that order; where the
-reproduction is not here, its commands say so.
+The modules of `houses.COMMANDS` add their subcommands to `app`, in that order; where
+the reproduction is not here, its commands say so.
 
 A module must import fast: what a subcommand needs is imported when it runs.
 """

@@ -313,7 +313,7 @@ class ProgressBar:
         self._sum = self._finished
 
     def start(self, name: str, reads: Reads | None = None) -> None:
-        """Begin a new stage. reads: whether a completion can be read; None: not said."""
+        """Begin a new stage. reads: says whether a completion can be read."""
         self.reads = reads
         self.read = 0  # completions that could be read
         self.came = 0  # completions that came, without errors
@@ -345,7 +345,7 @@ class ProgressBar:
             self._print_at_intervals(progress)
 
     def close(self) -> None:
-        """Leave the line, at a stage's end; that of a plan is for the next stage too."""
+        """Leave the line, at a stage's end; that of a plan stays for the next."""
         self._finished = self._sum
         if self._bar is not None and self._plan is None:
             self._bar.close()
@@ -372,7 +372,7 @@ class ProgressBar:
         return ", ".join(texts)
 
     def _of_plan(self, progress: Progress, plan: int) -> Progress:
-        """The progress of a whole plan: what its finished stages did and this one does."""
+        """The progress of a whole plan: its finished stages and this one."""
         sums = {}
         for name in _SUMMED:
             sums[name] = getattr(self._finished, name) + getattr(progress, name)

@@ -234,7 +234,7 @@ def _as_float(value: Any) -> float | None:
 
 
 def _advice(value: Any) -> str:
-    """How a cell that is no number may be read as one, in brackets; "" where it cannot."""
+    """How a cell that is no number may be read as one; "" where it cannot."""
     text = value.strip() if isinstance(value, str) else ""
     if isinstance(value, list | dict) or text[:1] in ("[", "{"):
         path = _path_of_number(text or value)

@@ -115,8 +115,8 @@ class Grid:
         return pd.DataFrame(matrix, names, list(self.inputs))
 
     def _check_order(self, labels: pd.Index) -> None:
-        """Raise a ValueError where a series has the items' labels in another order, with
-        the code that aligns it: output would be correlated by wrong output.
+        """Raise a ValueError, with the code that aligns them, where a series has the
+        items' labels in another order: output would be correlated by wrong output.
         """
         expected = self._labels
         code = "items.index"
@@ -251,8 +251,8 @@ class Grid:
         return statistics.other_raters(correlation, self.matrix(scores), ratings)
 
     def _policy(self, nan: str, human: Scores, *scores: Scores) -> str:
-        """The policy for `statistics`: "error" is checked here, on the rated rows alone,
-        as it sees the holes of the matrix as missing scores, too.
+        """The policy for `statistics`, which sees the holes of the matrix as missing
+        scores, too: "error" is checked here, on the rated rows alone.
         """
         if nan != "error":
             return nan
@@ -358,7 +358,7 @@ def _cell(
 
 
 def _statistic(coef: str) -> str:
-    """The name of a coefficient in the printed tables: "kendall" for each of its forms."""
+    """A coefficient in the printed tables: "kendall" for each of its forms."""
     return "kendall" if coef.startswith("kendall") else coef
 
 

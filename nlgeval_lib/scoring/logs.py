@@ -120,7 +120,7 @@ def rows_of(value: Any, log: str = "", name: str = "") -> tuple[list[Any], str]:
 
 
 def several(frame: pd.DataFrame) -> str:
-    """Why samples of a log stand there more than once, in words; "" where they do not."""
+    """Why samples of a log stand there more than once; "" where they do not."""
     if not {*shapes()["lm_eval"]["row"], "filter"} <= {*frame.columns}:
         return ""
     filters = sorted(map(str, frame["filter"].unique()))
@@ -152,8 +152,9 @@ def _rows(shape: Mapping[str, Any], content: Any, row: Any) -> Iterator[Any]:
     members = [row]
     if "by_user" in shape:
         name = shape["by_user"]
-        answers = _by_user(row.get(name)).items()
-        members = [{**row, name: said, "user_id": user} for user, said in answers]
+        members = []
+        for user, answers in _by_user(row.get(name)).items():
+            members.append({**row, name: answers, "user_id": user})
     elif "each" in shape:
         name = shape["each"]
         members = [{**row, name: member} for member in row.get(name) or ()]
@@ -183,7 +184,7 @@ def _row(
     columns: Mapping[str, Sequence[str]], content: Any, row: Any
 ) -> dict[str, Any]:
     """One row: its own columns, and the known ones over them."""
-    known: dict[str, Any] = {}
+    cells_known: dict[str, Any] = {}
     for ours, paths in columns.items():
         for path in paths:
             if "*" in ours:
@@ -194,23 +195,24 @@ def _row(
                 cells = [("", at(row, path))]
             for name, cell in cells:
                 if cell is not None and isinstance(cell, _PLAIN):
-                    known.setdefault(ours.replace("*", name), cell)
-    return {**row, **known}
+                    cells_known.setdefault(ours.replace("*", name), cell)
+    return {**row, **cells_known}
 
 
 def _several(row: Any, path: str) -> list[tuple[str, Any]]:
     """What stands at a path with a step for several: each name and its value."""
-    before, step, after = re.split(r"(\*|\[.*?\])", path, maxsplit=1)
-    inner = at(row, before.rstrip("."))
+    start, step, end = re.split(r"(\*|\[.*?\])", path, maxsplit=1)
+    inner = at(row, start.rstrip("."))
     by_name: dict[str, Any] = {}
     if step == "*" and isinstance(inner, Mapping):
         by_name = {str(name): value for name, value in inner.items()}
     elif step != "*" and isinstance(inner, list):
         for record in inner:
             by_name[str(at(record, step.strip("[]")))] = record
-    if after:
-        by_name = {name: at(value, after[1:]) for name, value in by_name.items()}
-    return list(by_name.items())
+    cells = []
+    for name, value in by_name.items():
+        cells.append((name, at(value, end[1:]) if end else value))
+    return cells
 
 
 def _of_pandas(value: Any) -> list[dict[str, Any]] | None:
@@ -219,7 +221,8 @@ def _of_pandas(value: Any) -> list[dict[str, Any]] | None:
     """
     if not isinstance(value, Mapping) or not value:
         return None
-    columns, data = value.get("columns"), value.get("data")
+    columns = value.get("columns")
+    data = value.get("data")
     if isinstance(columns, list) and isinstance(data, list):
         rows = [dict(zip(columns, row, strict=False)) for row in data]
         return _indexed(value.get("index"), rows)
@@ -240,7 +243,9 @@ def _of_pandas(value: Any) -> list[dict[str, Any]] | None:
         is_by_column = len(value) < len(names) and len(names) > 20
     if not is_by_column:
         return _indexed(list(value), [dict(record) for record in inner])
-    rows = [{name: value[name][place] for name in value} for place in names]
+    rows = []
+    for place in names:
+        rows.append({name: value[name][place] for name in value})
     return _indexed(names, rows)
 
 
@@ -277,7 +282,7 @@ def mqm_ratings(
     `input_id`, `output` and `human`, which is None where an error has no weight.
     """
     first: dict[tuple[Any, ...], tuple[str, dict[str, Any]]] = {}
-    weights: dict[tuple[Any, ...], list[float | None]] = {}
+    weights: dict[tuple[Any, ...], list[Any]] = {}
     for place, row in errors:
         severity = str(row.get("severity")).strip().lower()
         if severity == _TEST:
@@ -291,21 +296,21 @@ def mqm_ratings(
         if category.startswith("non-translation"):
             weight = _NON_TRANSLATION
         weights.setdefault(rating, []).append(weight)
-    said = (
-        f"it is read as a log of {MQM}: {sum(map(len, weights.values())):,} rows are "
-        f"{len(first):,} ratings, each minus the sum of its errors' weights"
+    count = sum(map(len, weights.values()))
+    summary = (
+        f"it is read as a log of {MQM}: {count:,} rows are {len(first):,} ratings, "
+        "each minus the sum of its errors' weights"
     )
     unweighted = sum(None in of_rating for of_rating in weights.values())
     if unweighted:
-        said += f"; {unweighted:,} have an error of unknown weight and are missing"
-    remark(said)
+        summary += f"; {unweighted:,} have an error of unknown weight and are missing"
+    remark(summary)
     for rating, (place, row) in first.items():
         # an error's place in the text is marked
-        texts = {"output": row.pop("target", None), "source": row.pop("source", None)}
-        for name, text in texts.items():
-            row[name] = re.sub("</?v>", "", text) if text else text
+        for name, column in {"output": "target", "source": "source"}.items():
+            text = row.pop(column, None)
+            row[name] = text and re.sub("</?v>", "", text)
         row["human"] = None
-        known = [weight for weight in weights[rating] if weight is not None]
-        if len(known) == len(weights[rating]):
-            row["human"] = round(0.0 - math.fsum(known), 6)
+        if None not in weights[rating]:
+            row["human"] = round(0.0 - math.fsum(weights[rating]), 6)
         yield place, {name: row[name] for name in row if name not in ERROR_COLUMNS[1:]}

@@ -112,16 +112,16 @@ class Parts:
         """Our column -> how a message calls it: the user's name or names, or
         "--fill OURS" for a text of the user's.
         """
-        made = {ours: " + ".join(names) for ours, names in self.plan.sources.items()}
-        return made | {ours: f"--fill {ours}" for ours in self.plan.filled}
+        names = {ours: " + ".join(made) for ours, made in self.plan.sources.items()}
+        return names | {ours: f"--fill {ours}" for ours in self.plan.filled}
 
     def ours(self, column: str) -> str:
         """The name that a column of the user's has here, as `Plan.ours`."""
         return self.plan.ours(column)
 
     def check_ids(self) -> None:
-        """Raise an InputError where a usual column of ids was left out: whether rows are
-        independent hangs on them.
+        """Raise an InputError where a usual column of ids was left out: on them hangs
+        whether rows are independent.
         """
         for ours, column in self.unfit.items():
             raise InputError(
@@ -134,8 +134,8 @@ class Parts:
         """What was taken for what and what follows, in one line."""
         sentences = []
         if self.sha256:
-            said = "; ".join(self.plan.told())
-            sentences.append(f"{self.name} is read with {said}")
+            clauses = "; ".join(self.plan.told())
+            sentences.append(f"{self.name} is read with {clauses}")
         raters = self.plan.sources.get(RATING, ())
         if len(raters) > 1:
             sentences.append(
@@ -239,7 +239,7 @@ class Rows(Parts):
         )
 
     def numbers(self, column: str) -> np.ndarray:
-        """A column, ours or a further one, as float64, NaN where it is empty or says so.
+        """A column, ours or a further one, as float64, NaN where it is empty.
 
         Raises: InputError naming the cell that is no finite number.
         """
@@ -379,14 +379,17 @@ def _with_paths(rows: Parts, mapping: Iterable[str]) -> Parts:
         root, dot, inner = path.partition(".")
         if not dot or path in rows.columns or root not in rows.columns:
             continue
-        for whole in _members(given[root], inner) if "*" in inner else [inner]:
-            inside = [logs.at(cell, whole) for cell in given[root]]
+        steps = [inner]
+        if "*" in inner:
+            steps = _members(given[root], inner)
+        for step in steps:
+            inside = [logs.at(cell, step) for cell in given[root]]
             column = pd.Series(inside, given.index, dtype=object)
             if not column.notna().any():
                 raise InputError(
-                    f"map: {rows.name} has nothing at {f'{root}.{whole}'!r} in any row"
+                    f"map: {rows.name} has nothing at {f'{root}.{step}'!r} in any row"
                 )
-            given = given.assign(**{f"{root}.{whole}": column})
+            given = given.assign(**{f"{root}.{step}": column})
     return replace(rows, given=given)
 
 
@@ -394,19 +397,19 @@ def _members(column: pd.Series, path: str) -> list[str]:
     """The paths that one with a star stands for, such as `0.value` and `1.value`: one
     for each member of the list or object there, in any row.
     """
-    before, _, after = path.partition("*")
+    start, _, end = path.partition("*")
     names: dict[str, None] = {}
     for cell in column:
-        inside = logs.opened(logs.at(cell, before[:-1]) if before else cell)
+        inside = logs.opened(logs.at(cell, start[:-1]) if start else cell)
         if isinstance(inside, list):
             inside = map(str, range(len(inside)))
         names |= dict.fromkeys(inside if isinstance(inside, Iterable) else ())
-    return [f"{before}{name}{after}" for name in names]
+    return [f"{start}{name}{end}" for name in names]
 
 
 def _fitting(rows: Parts) -> Parts:
     """The rows without what was taken by its name alone and has cells that will not do:
-    usual names, columns of words that begin as ratings do, numbers far from all ratings.
+    usual names, words or numbers far from all ratings in columns that begin as theirs.
     """
     plan = rows.plan
     unfit = {}
@@ -453,8 +456,10 @@ def _far(rows: Parts, ours: str, values: np.ndarray) -> str:
         return ""
     if np.isnan(ratings).all():
         return ""
-    least, most = np.nanmin(ratings), np.nanmax(ratings)
-    low, high = np.nanmin(values), np.nanmax(values)
+    least = np.nanmin(ratings)
+    most = np.nanmax(ratings)
+    low = np.nanmin(values)
+    high = np.nanmax(values)
     spread = most - least
     if not spread or (high >= least - spread and low <= most + spread):
         return ""

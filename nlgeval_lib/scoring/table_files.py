@@ -272,7 +272,7 @@ def _unpacked(content: bytes, name: str) -> dict[str, Any]:
     """A packed log of inspect_ai as its JSON form has it."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
-            whole = dict(_loaded(packed.read("header.json").decode(), name))
+            log = dict(_loaded(packed.read("header.json").decode(), name))
             samples = []
             for member in sorted(packed.namelist()):
                 if member.startswith("samples/"):
@@ -282,7 +282,7 @@ def _unpacked(content: bytes, name: str) -> dict[str, Any]:
             f"{name} is packed and cannot be read ({error}); "
             "`inspect log convert --to json` unpacks a log of inspect_ai"
         ) from None
-    return whole | {"samples": samples}
+    return log | {"samples": samples}
 
 
 def _loaded(text: str, name: str, line: int = 0) -> Any:
@@ -427,8 +427,8 @@ def _parquet(file: TableFile, content: bytes) -> pd.DataFrame:
     try:
         table = ParquetFile(io.BytesIO(content)).read()
         _check_once(table.schema.names, f"{file.name}: ")
-        named = [name for name in table.schema.names if not name.startswith(_INDEX)]
-        _check_names(file, named)
+        names = [name for name in table.schema.names if not name.startswith(_INDEX)]
+        _check_names(file, names)
         for column in table.schema:
             # the words of an ordered category of pandas, the least first
             is_category = pyarrow.types.is_dictionary(column.type)
@@ -438,7 +438,7 @@ def _parquet(file: TableFile, content: bytes) -> pd.DataFrame:
                 order = table[column.name].chunk(0).dictionary.to_pylist()
                 file.orders[column.name] = order
                 file.remark(f"{column.name} has an order: {' < '.join(order)}")
-        values = table.select(named).to_pydict()
+        values = table.select(names).to_pydict()
     except (pyarrow.ArrowException, OSError) as error:
         problem = str(error).splitlines()[0]
         raise InputError(f"{file.name}: not a parquet file: {problem}") from None
