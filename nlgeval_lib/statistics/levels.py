@@ -374,8 +374,8 @@ class Swapped:
         NaN in all where an item takes no part. The others as `plan`.
 
     What it keeps:
-    pool: at dataset and input level, the items of both judges in common lists, of which
-        either judge holds a half.
+    pools: at dataset and input level, the items of both judges in common lists, of
+        which either judge holds a half; one of each judge, its own items first.
     systems: at system level, the plan of the first judge, for its ratings.
     lead, total: at system level, the judges' scores, the difference and the sum.
     """
@@ -386,9 +386,11 @@ class Swapped:
         self.shape = y.shape
         self.level = level
         if level != "system":
-            scores = np.concatenate([first, second])[None]
             ratings = np.concatenate([y, y])[None]
-            self.pool = Lists(scores, ratings, coef, level)
+            self.pools = []
+            for sides in ((first, second), (second, first)):
+                scores = np.concatenate(sides)[None]
+                self.pools.append(Lists(scores, ratings, coef, level))
             return
         self.systems = Systems(first, y, coef)
         opponent = Systems(second, y, coef)
@@ -406,23 +408,27 @@ class Swapped:
         masks: 1 where the two judges exchange their scores, 0 where each keeps its own;
             of systems, inputs, both (exchanged where the two differ) or rows.
         """
+        if self.level == "system":
+            return self._of_means(masks)
+        swapped = masks.rows
+        if swapped is None:
+            none = np.zeros((1, len(masks)), dtype=np.float32)
+            systems = none if masks.systems is None else masks.systems
+            inputs = none if masks.inputs is None else masks.inputs
+            differ = np.abs(systems[:, None] - inputs)
+            swapped = np.broadcast_to(differ, (*self.shape, len(masks)))
+        swapped = swapped.reshape(-1, len(masks))
+        # Of the pool: the items that a judge keeps, and the opponent's that it gets.
+        held = Draws(rows=np.concatenate([1 - swapped, swapped]))
+        first, second = (pool.values(held) for pool in self.pools)
+        if self.level == "dataset":
+            return first[0], second[0]
+        return mean_of_defined(first), mean_of_defined(second)
+
+    def _of_means(self, masks: Draws) -> tuple[Floats, Floats]:
+        """Both coefficients over the systems' means after each exchange."""
         # Coins of 1 or -1: a judge has its own score, or the opponent's.
         coins = Draws(_coins(masks.systems), _coins(masks.inputs), _coins(masks.rows))
-        if self.level == "system":
-            return self._of_means(coins)
-        items = np.arange(np.prod(self.shape))
-        keeps = (1 + coins.of_items(items, self.shape[-1])) / 2
-        judges = []
-        for own in (keeps, 1 - keeps):
-            drawn = Draws(rows=np.concatenate([own, 1 - own]))
-            values = self.pool.values(drawn)
-            judges.append(
-                values[0] if self.level == "dataset" else mean_of_defined(values)
-            )
-        return judges[0], judges[1]
-
-    def _of_means(self, coins: Draws) -> tuple[Floats, Floats]:
-        """Both coefficients over the systems' means after each exchange."""
         if coins.rows is not None:
             rows = coins.rows.reshape(*self.shape, -1).astype(float)
             lead = np.einsum("si,sib->sb", self.lead, rows)
