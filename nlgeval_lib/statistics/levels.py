@@ -7,8 +7,10 @@ each unit in turn (`without`). `plan` makes one from scores and ratings.
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +24,15 @@ from .result import Floats
 
 # one list of all items; one coefficient an input, averaged; one over system means
 LEVELS = ("dataset", "input", "system")
+# From so many items on, one value without resamples is scipy's.
+LONG = 100_000
+# How scipy calls them, with the further arguments that name the variant.
+IN_SCIPY: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "pearson": ("pearsonr", {}),
+    "spearman": ("spearmanr", {}),
+    "kendall-b": ("kendalltau", {}),
+    "kendall-c": ("kendalltau", {"variant": "c"}),
+}
 
 
 def named(coef: str, level: str) -> str:
@@ -188,6 +199,16 @@ class Listed(Statistic):
         """The items, prepared for many resamples."""
         x, y = self.sides
         return Lists(x[None], y[None], self.coef, self.level)
+
+    @functools.cached_property
+    def value(self) -> float:
+        """That of the data themselves, by scipy where it is here and the list long."""
+        is_long = self.level == "dataset" and self.present.sum() >= LONG
+        if is_long and self.coef in IN_SCIPY:
+            x, y = (side[self.present] for side in self.sides)
+            with contextlib.suppress(ImportError):
+                return _by_scipy(x, y, self.coef)
+        return float(self.values(draws.everything(self.present.shape))[0])
 
     def by_list(self, drawn: Draws) -> Floats:
         """The coefficient of each list and resample, before any mean over the lists:
@@ -446,6 +467,16 @@ class Swapped:
             first = self.systems.across((total + lead) / 2 / n, y, weights)
             second = self.systems.across((total - lead) / 2 / n, y, weights)
         return first, second
+
+
+def _by_scipy(x: Floats, y: Floats, coef: str) -> float:
+    """One coefficient of two flat lists; NaN where a side is constant."""
+    from scipy import stats
+
+    name, variant = IN_SCIPY[coef]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", stats.ConstantInputWarning)
+        return float(getattr(stats, name)(x, y, **variant).statistic)
 
 
 def _coins(mask: Weights | None) -> Weights | None:
