@@ -99,9 +99,9 @@ def report(read: Reader, request: Asked) -> Report:
     values = file_contents.values_said(proposal, contents, columns_used)
     chosen = read(mapping, values)
     table = _table(contents, _uses(chosen, proposal))
-    made = Report(len(rows), table, mapping=mapping, values=values)
-    _measure(made, chosen, proposal, request)
-    return made
+    report = Report(len(rows), table, mapping=mapping, values=values)
+    _measure(report, chosen, proposal, request)
+    return report
 
 
 def _as_asked(proposal: Proposal, request: Asked, rows: Parts) -> Proposal:
@@ -158,7 +158,7 @@ def _table(contents: Sequence[Content], uses: Mapping[str, str]) -> pd.DataFrame
 # -- what can be done with rows that are rated or scored
 
 
-def _measure(made: Report, rows: Parts, proposal: Proposal, request: Asked) -> None:
+def _measure(report: Report, rows: Parts, proposal: Proposal, request: Asked) -> None:
     """Say of rows of outputs the facts, what can be done, and the next command."""
     scores = [rows.ours(name) for name in proposal.scores]
     humans = [RATING]
@@ -167,27 +167,27 @@ def _measure(made: Report, rows: Parts, proposal: Proposal, request: Asked) -> N
     try:
         data, notes = rated_rows.prepared(rows.whole(), scores, humans, request.said)
     except InputError as error:
-        made.lacks[str(error)] = "every statistic"
-        made.command = trouble(error, request.path)
+        report.lacks[str(error)] = "every statistic"
+        report.command = trouble(error, request.path)
         return
     ratings = np.full(len(data), np.nan)
     present = {name: data.numbers(name) for name in humans if name in data.frame}
     if present:
         ratings = pd.DataFrame(present).mean(axis=1).to_numpy()
     counts = _Counts.of(data, ratings, scores)
-    made.facts += _facts(data, ratings, counts)
-    made.facts += notes
+    report.facts += _facts(data, ratings, counts)
+    report.facts += notes
     if proposal.why:
-        made.facts.append(
+        report.facts.append(
             f"a proposal, by what the cells hold (?): {', '.join(proposal.why)}; the "
             "command below says it, change what is wrong"
         )
-    _say_what_can_be_done(made, counts, bool(scores), "output" in data.frame)
+    _say_what_can_be_done(report, counts, bool(scores), "output" in data.frame)
     if proposal.criteria[1:]:
         further = ", ".join(proposal.criteria[1:])
-        made.lacks[f"{further}: further criteria"] = "one call each, by --human"
-    made.tells += _tells(data, ratings, scores, counts)
-    made.command = _next(rows, proposal, request, counts, ratings)
+        report.lacks[f"{further}: further criteria"] = "one call each, by --human"
+    report.tells += _tells(data, ratings, scores, counts)
+    report.command = _next(rows, proposal, request, counts, ratings)
 
 
 @dataclass(frozen=True)
@@ -245,11 +245,11 @@ def _facts(data: Rows, ratings: np.ndarray, counts: _Counts) -> Iterator[str]:
 
 
 def _say_what_can_be_done(
-    made: Report, counts: _Counts, has_score: bool, has_output: bool
+    report: Report, counts: _Counts, has_score: bool, has_output: bool
 ) -> None:
     """Which command gives which statistic, and what is missing for the others."""
-    can = made.can
-    lacks = made.lacks
+    can = report.can
+    lacks = report.lacks
     if not counts.rated:
         lacks["ratings"] = "meta, card, estimate (nlgeval label makes a blind sheet)"
     if not has_score:
@@ -436,25 +436,25 @@ def _of_pairs(
     uses = dict.fromkeys(judges, "a judge's verdict?")
     uses[people] = "what people prefer"
     table = _table(contents, uses)
-    made = Report(len(rows), table, [f"{len(rows):,} pairs of outputs"])
+    report = Report(len(rows), table, [f"{len(rows):,} pairs of outputs"])
     if not people:
-        made.lacks["what people prefer (1, 2, 0 or A, B, tie)"] = "meta --pairs"
+        report.lacks["what people prefer (1, 2, 0 or A, B, tie)"] = "meta --pairs"
     if not judges:
-        made.lacks["a judge's verdicts"] = "meta --pairs"
+        report.lacks["a judge's verdicts"] = "meta --pairs"
     if people and judges:
-        made.can["meta --pairs"] = (
+        report.can["meta --pairs"] = (
             "accuracy, consistency of both orders where both are there, position bias"
         )
-        made.command = ["nlgeval", "meta", "--pairs", request.path]
+        report.command = ["nlgeval", "meta", "--pairs", request.path]
         for name in judges:
-            made.command += ["--score", name]
-        made.command += ["--human", people]
+            report.command += ["--score", name]
+        report.command += ["--human", people]
     elif people and "output_1" in rows.theirs and "output_2" in rows.theirs:
-        made.can["score -e preference"] = "verdicts of a judge that you ask"
+        report.can["score -e preference"] = "verdicts of a judge that you ask"
         prompt = "prompt=Which is better, A or B?  A: {output_1}  B: {output_2}"
-        made.command = ["nlgeval", "score", "-e", "preference", "-s", prompt]
-        made.command += ["-i", request.path, "-o", "verdicts.csv", *_SERVER.split()]
-    return made
+        report.command = ["nlgeval", "score", "-e", "preference", "-s", prompt]
+        report.command += ["-i", request.path, "-o", "verdicts.csv", *_SERVER.split()]
+    return report
 
 
 def trouble(error: InputError, path: str) -> list[str]:

@@ -66,11 +66,13 @@ def as_verdict(value: Any) -> float:
 
 def _verdicts(data: Rows, column: str) -> np.ndarray:
     """A column of verdicts as numbers, (pairs,)."""
-    given = data.frame[column]
-    values = without(with_words(given, data.words), data.missing_values)
+    answers = data.frame[column]
+    values = without(with_words(answers, data.words), data.missing_values)
     verdicts = data.read(values, column, data.given.index, as_verdict)
     read = np.array(verdicts, dtype=float)
-    marks = {str(value).removesuffix(".0") for value in given if not is_missing(value)}
+    marks = {
+        str(value).removesuffix(".0") for value in answers if not is_missing(value)
+    }
     if marks == {"0", "1"} and len(read) >= _FEW and not data.words:
         name = data.theirs.get(column, column).removeprefix(OTHER)
         raise InputError(
@@ -87,8 +89,8 @@ def code_of(data: Rows, columns: Sequence[str]) -> str:
     """
     coded = []
     for column in columns:
-        given = data.frame.get(column, pd.Series(dtype=object)).dropna()
-        marks = set(given.astype(str).str.removesuffix(".0"))
+        answers = data.frame.get(column, pd.Series(dtype=object)).dropna()
+        marks = set(answers.astype(str).str.removesuffix(".0"))
         if "0" in marks and marks <= {"0", "1", "2"}:
             coded.append(data.theirs.get(column, column).removeprefix(OTHER))
     if not coded or data.words:
@@ -100,7 +102,7 @@ def code_of(data: Rows, columns: Sequence[str]) -> str:
 
 
 def measured(
-    given: np.ndarray,
+    in_order: np.ndarray,
     swapped: np.ndarray | None,
     gold: np.ndarray,
     inputs: Any,
@@ -109,7 +111,7 @@ def measured(
     """One judge's row: accuracy over both orders with its interval, the same where
     people decide, coverage, ties, consistency, kappa and position bias.
 
-    given: (pairs,) verdicts in the given order.
+    in_order: (pairs,) verdicts in the given order.
     swapped: the same in the swapped order; None where the judge was asked in one order
     alone.
     gold: (pairs,) what people prefer.
@@ -120,7 +122,7 @@ def measured(
     `consistency`, `kappa` and `bias` (from -1 to 1, above 0 for the output shown
     first), then `reason` and `signature`.
     """
-    orders = given if swapped is None else np.stack([given, swapped])
+    orders = in_order if swapped is None else np.stack([in_order, swapped])
     accuracy = statistics.pair_accuracy(orders, gold, inputs, unread)
     decided = statistics.pair_accuracy(orders, gold, inputs, unread, ties=False)
     read = ~np.isnan(orders)
@@ -141,15 +143,17 @@ def measured(
     }
     reason = accuracy.reason
     if swapped is not None:
-        by_order = _of_orders(given, swapped, inputs)
+        by_order = _of_orders(in_order, swapped, inputs)
         reason = reason or by_order.pop("reason")
         row |= by_order
     return {**row, "reason": reason, "signature": accuracy.signature()}
 
 
-def _of_orders(given: np.ndarray, swapped: np.ndarray, inputs: Any) -> dict[str, Any]:
+def _of_orders(
+    in_order: np.ndarray, swapped: np.ndarray, inputs: Any
+) -> dict[str, Any]:
     """What the order of showing does to a judge: columns of `measured`."""
-    effect = statistics.order_effect(given, swapped, inputs)
+    effect = statistics.order_effect(in_order, swapped, inputs)
     return {
         "consistency": effect.value,
         "kappa": effect.kappa,
@@ -226,8 +230,8 @@ def table(
     gold = frame["preference"].to_numpy(dtype=float)
     inputs = frame.get("input_id")
     rows = []
-    for name, (given, swapped) in judges.items():
-        row = measured(given, swapped, gold, inputs, unread)
+    for name, (in_order, swapped) in judges.items():
+        row = measured(in_order, swapped, gold, inputs, unread)
         rows.append({"judge": name} | row)
     # A judge without an accuracy comes last.
     rows.sort(key=lambda row: -np.nan_to_num(row["accuracy"], nan=-1.0))
@@ -302,7 +306,7 @@ def of_file(
         name = name.removeprefix(OTHER)
         # With both orders there, a second row says what they give together.
         if set(orders) <= set(data.frame):
-            given, swapped = (_verdicts(data, order) for order in orders)
-            judges[f"{name}, each order"] = (given, swapped)
+            in_order, swapped = (_verdicts(data, order) for order in orders)
+            judges[f"{name}, each order"] = (in_order, swapped)
         judges[name] = (verdicts, None)
     return table(table_rows, judges, unread, seed)

@@ -61,10 +61,10 @@ def labels_alone(scores: Scores, ratings: Scores, scale: Sequence[float]) -> End
 
 
 def _ours(scores: Scores, ratings: Scores, ends: Sequence[str]) -> Ends:
-    found = estimate(scores, ratings)
-    estimates = list(found.means)
-    for first, second in zip(found.names[:-1], found.names[1:], strict=True):
-        estimates.append(found.difference(first, second))
+    result = estimate(scores, ratings)
+    estimates = list(result.means)
+    for first, second in zip(result.names[:-1], result.names[1:], strict=True):
+        estimates.append(result.difference(first, second))
     intervals = []
     for estimated in estimates:
         intervals.append([getattr(estimated, end) for end in ends])
@@ -79,10 +79,10 @@ def by_cje(scores: Scores, ratings: Scores, scale: Sequence[float]) -> Ends:
             {"prompt_id": place, "judge_score": score, "oracle_label": rating}
             for place, (score, rating) in enumerate(zip(judged, rated, strict=True))
         ]
-    found = cje.analyze_dataset(fresh_draws_data=responses, fresh_oracle_scale=scale)
-    intervals = list(np.transpose(found.confidence_interval()))
+    analysis = cje.analyze_dataset(fresh_draws_data=responses, fresh_oracle_scale=scale)
+    intervals = list(np.transpose(analysis.confidence_interval()))
     for first, second in zip(responses, list(responses)[1:], strict=False):
-        compared = found.compare_policies(first, second)
+        compared = analysis.compare_policies(first, second)
         intervals.append([compared["ci_lower"], compared["ci_upper"]])
     return np.array(intervals)
 
@@ -113,14 +113,14 @@ def _by_ppi(scores: Scores, ratings: Scores) -> Any:
 
 
 def _by_glide(scores: Scores, ratings: Scores) -> Any:
-    found = PPIMeanEstimator().estimate(ratings, scores).confidence_interval
-    return found.lower_bound, found.upper_bound
+    interval = PPIMeanEstimator().estimate(ratings, scores).confidence_interval
+    return interval.lower_bound, interval.upper_bound
 
 
 def _by_truescore(scores: Scores, ratings: Scores) -> Any:
     known = np.flatnonzero(~np.isnan(ratings))
-    found = truescore.ppi_estimate(scores, ratings[known], known)
-    return found.low, found.high
+    interval = truescore.ppi_estimate(scores, ratings[known], known)
+    return interval.low, interval.high
 
 
 PACKAGES: dict[str, Callable[..., Ends]] = {

@@ -174,31 +174,33 @@ def card(options: Judging) -> None:
         )
         return
     if options.demo:
-        made = cards.demo()
+        result = cards.demo()
     elif options.scores:
-        made = _of_scores(options)
+        result = _of_scores(options)
     else:
         run = _judge_of(options, rated_sets(options))
         if options.dry_run:
             run.check()
             options.plan(f"{run.name}, ", run.planned(), run.engine, run.store)
             return
-        made = run.card(quiet=options.quiet)
+        result = run.card(quiet=options.quiet)
         failures(run.outcome)
-    _write(made, options)
+    _write(result, options)
 
 
-def _write(made: Card, options: Judging) -> None:
+def _write(result: Card, options: Judging) -> None:
     """Write a card with what made it, and say its verdict."""
     from judgecard import config_files
 
-    _say_of_sets(made)
+    _say_of_sets(result)
     if options.plans:
-        made = replace(made, numbers={**made.numbers, "columns": options.plans})
-    written = made.write(options.output)
+        result = replace(result, numbers={**result.numbers, "columns": options.plans})
+    written = result.write(options.output)
     written.append(config_files.write(options.output, said(options)))
-    _say_card(made.numbers, written, options.output)
-    statuses = [part["coverage"]["statuses"] for part in made.numbers["sets"].values()]
+    _say_card(result.numbers, written, options.output)
+    statuses = [
+        part["coverage"]["statuses"] for part in result.numbers["sets"].values()
+    ]
     if any(counts.get("failed") or not counts.get("ok", 1) for counts in statuses):
         raise typer.Exit(SOME_MISSING)
 
@@ -210,9 +212,9 @@ def _say_card(numbers: Any, written: Sequence[Path], folder: str) -> None:
     typer.echo(f"open {Path(folder) / 'card.html'}")
 
 
-def _say_of_sets(made: Card) -> None:
+def _say_of_sets(result: Card) -> None:
     """Say what is to be known of a card's sets before it is written."""
-    for name, numbers in made.numbers["sets"].items():
+    for name, numbers in result.numbers["sets"].items():
         counts = numbers["coverage"]["statuses"]
         if counts.get("out_of_range"):
             note(
@@ -567,13 +569,13 @@ def gate(
         raise ValueError("what must hold? Give a condition, or --bar CARD")
     if allow and not bar:
         raise ValueError("--allow says what may differ from --bar CARD")
-    made = cards.read(card)
+    result = cards.read(card)
     fails = False
     for text in condition or ():
-        answer = tell(text, made.numbers)
+        answer = tell(text, result.numbers)
         fails = fails or not answer.holds
         typer.echo(f"{'holds' if answer.holds else 'FAILS'}  {answer.words}")
-    if bar and _is_worse(cards.read(bar), made, allow or ()):
+    if bar and _is_worse(cards.read(bar), result, allow or ()):
         typer.echo("FAILS  it follows the ratings worse than the card that set the bar")
         fails = True
     if fails:

@@ -83,9 +83,9 @@ def label(model: str | Path | None = None) -> str:
 
     Raises: Unavailable for another model that is not here.
     """
-    known = known_encoder(model)
-    if known is not None and not Path(placed(known.name)).is_dir():
-        return known.label
+    encoder = known_encoder(model)
+    if encoder is not None and not Path(placed(encoder.name)).is_dir():
+        return encoder.label
     return locate(model).label
 
 
@@ -104,10 +104,10 @@ def known_encoder(model: str | Path | None) -> Known | None:
     """
     if model is None or model == PACKAGED:
         return MINILM
-    for known in KNOWN:
-        names = (known.name, known.name.partition("/")[2])
+    for encoder in KNOWN:
+        names = (encoder.name, encoder.name.partition("/")[2])
         if str(model) in names and not Path(model).is_dir():
-            return known
+            return encoder
     return None
 
 
@@ -120,8 +120,8 @@ def locate(model: str | Path | None = None) -> Located:
     Raises: Unavailable, with what to do, if the model is not here and cannot be
     fetched.
     """
-    known = known_encoder(model)
-    named = known.name if known else str(model)
+    encoder = known_encoder(model)
+    named = encoder.name if encoder else str(model)
     located = _locate(placed(named))
     if isinstance(located, Located):
         return located
@@ -180,8 +180,8 @@ def _locate(model: str) -> Located | str:
         return Located(str(folder), _label_of_folder(folder))
     if folder.is_absolute() or model.startswith((".", "~")):
         return f"model folder {model} does not exist"
-    known = known_encoder(model)
-    revision = known.revision if known else ""
+    encoder = known_encoder(model)
+    revision = encoder.revision if encoder else ""
     try:
         commit = Path(_hub_config(model, revision)).parent.name
     except Exception as error:  # hub, network and repository errors share no base class
@@ -191,17 +191,17 @@ def _locate(model: str) -> Located | str:
             f"({reason[:200]}); load it once where the model hub can be reached, "
             "or give the path of its folder, or link its folder as .nlgeval/models/ID"
         )
-    if known is not None and commit == known.revision:
-        return Located(model, known.label, commit)
+    if encoder is not None and commit == encoder.revision:
+        return Located(model, encoder.label, commit)
     return Located(model, f"{model}@{commit[:8]}", commit)
 
 
 def _label_of_folder(folder: Path) -> str:
     """Its name and a digest of its weights; of a known encoder's weights its label."""
     of_weights = digest(folder)
-    for known in KNOWN:
-        if known.sha256.startswith(of_weights):
-            return known.label
+    for encoder in KNOWN:
+        if encoder.sha256.startswith(of_weights):
+            return encoder.label
     return f"{folder.name}@{of_weights}"
 
 

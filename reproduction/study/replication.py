@@ -194,8 +194,8 @@ def compare(
         return _none(ours.reason or theirs.reason or "undefined", ours.n, n_all)
     replicates = ours.replicates, theirs.replicates
     inputs = statistics.intervals.of_difference(*replicates, difference)
-    wide = [side.replicates for side in over_both]
-    both = statistics.intervals.of_difference(*wide, difference)
+    wide_ours, wide_theirs = (side.replicates for side in over_both)
+    both = statistics.intervals.of_difference(wide_ours, wide_theirs, difference)
     missing = f"nan:drop({n_all - ours.n}/{n_all})"
     signature = f"level:{level}|coef:{coef}|{missing}|ci:{kind}-inputs|ci:{kind}-both"
     return Replicated(

@@ -558,7 +558,7 @@ def encode(
     Returns: two lists of one length; labels are `IGNORED` over the prompt.
     """
     request = ChatFormat.named(chat).request(prompt)
-    asked_ids = models.token_ids(tokenizer, request, None, "the base")
+    asked_ids = models.token_ids(tokenizer, request, "the base")
     # After a chat's messages, or white space, the completion begins without a blank.
     blank = " "
     if request.messages or request.text()[-1:].isspace():
