@@ -2,12 +2,13 @@
 scores.
 
 An evaluator is a class with `name`, `signature()` and `score(frame)`. `samples` turns a
-frame into a list of `Sample`; `score_frame` turns judgments into the frame of scores,
-one row for each.
+frame into a list of `Sample`, `score_frame` a list of judgments into the frame of
+scores.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,34 +35,29 @@ _registry: dict[str, tuple[str, str | Callable[..., Any]]] = {}
 
 
 def register(name: str, target: str | Callable[..., Any] | None = None) -> Any:
-    """Make an evaluator known by `name`; also a decorator.
+    """Make an evaluator known by `name`; also a decorator, `@register("name")`.
 
-    target: a class, or `"package.module:Class"`, imported when it is first asked for;
-    None as `@register("name")`.
+    target: a class, or `"package.module:Class"`, imported when it is first asked for.
 
     Raises: ValueError if the name is another evaluator's; a class of the same module
-    and name replaces the earlier one.
+    and name (a cell that is run again) replaces the earlier one.
     """
     if target is None:
         return lambda cls: register(name, cls)
-    if isinstance(target, str):
-        place = target
-    else:
+    place = target
+    if not isinstance(target, str):
         place = f"{target.__module__}:{target.__qualname__}"
     registered, _ = _registry.get(name, (place, target))
     if registered != place:
         raise ValueError(
             f"evaluator {name!r} is {registered} already; choose another name"
         )
-    # A cell that is run again brings a newer class of the same name.
-    _registry[name] = (place, target)
+    _registry[name] = (str(place), target)
     return target
 
 
 def get(name: str) -> Callable[..., Any]:
-    """The class registered as `name`. Raises: ValueError for an unknown name, with the
-    nearest and all known.
-    """
+    """The class registered as `name`. Raises: ValueError naming the nearest, and all."""
     if name not in _registry:
         nearest = meant(name, _registry, ".", n=3)
         raise ValueError(f"no evaluator {name!r}{nearest} Known: {', '.join(names())}")
@@ -74,11 +70,29 @@ def names() -> list[str]:
     return sorted(_registry)
 
 
+def name_all_settings(cls: type) -> None:
+    """Let `inspect.signature(cls)` name every setting: those of the class, and those of
+    the bases to which its `**keywords` go.
+    """
+    settings: dict[str, inspect.Parameter] = {}
+    for base in cls.__mro__:
+        init = vars(base).get("__init__")
+        if not inspect.isfunction(init):
+            continue
+        _, *own = inspect.signature(init).parameters.values()
+        kinds = [parameter.kind for parameter in own]
+        for parameter in own:
+            if parameter.kind is not parameter.VAR_KEYWORD:
+                settings.setdefault(parameter.name, parameter)
+        if inspect.Parameter.VAR_KEYWORD not in kinds:
+            break
+    in_order = sorted(settings.values(), key=lambda parameter: parameter.kind)
+    cls.__signature__ = inspect.Signature(in_order)  # type: ignore[attr-defined]
+
+
 def signature(name: str, **settings: Any) -> str:
     """One line that names an evaluator and its settings; None is left out, booleans
-    read yes and no.
-
-    Raises: ValueError where a value holds `|` or a line break.
+    read yes and no. Raises: ValueError where a value holds `|` or a line break.
 
     Example:
     >>> signature("bleu", smooth="exp", lowercase=False, limit=None)
@@ -100,17 +114,11 @@ def signature(name: str, **settings: Any) -> str:
     return "|".join(parts)
 
 
-# How alike (0 to 1) a value and a choice must be for the choice to be suggested. The
-# choices are short words, of which many are half alike.
-ALIKE = 0.7
-
-
 class NotAllowed(Told, ValueError):
     """A setting has none of the values that it may have; the message lists them, and
     names the nearest.
 
-    also: in words, what else it may be. `.setting` and `.texts` (the allowed texts, and
-    `also`) are kept.
+    also: in words, what else it may be. `.texts` are the allowed texts, and `also`.
     """
 
     def __init__(
@@ -118,12 +126,12 @@ class NotAllowed(Told, ValueError):
     ) -> None:
         self.setting = setting
         self.texts = [text for text in allowed if isinstance(text, str)]
-        if also:
-            self.texts.append(also)
         options = ", ".join(map(repr, allowed))
         if also:
+            self.texts.append(also)
             options = f"{options}, {also}"
-        hint = meant(value, self.texts, cutoff=ALIKE)
+        # The choices are short words, of which many are half alike.
+        hint = meant(value, self.texts, cutoff=0.7)
         super().__init__(f"{setting} is {value!r}{hint} allowed: {options}")
 
 
@@ -139,22 +147,18 @@ def named_texts(setting: str, given: Any) -> dict[str, str]:
     """Names with a text each, such as aspects with their definitions, checked and
     copied. Raises: ValueError naming the setting where it is anything else.
     """
-    texts: dict[str, str] = {}
     if isinstance(given, Mapping):
-        texts.update(given)
-    written = (*texts, *texts.values())
-    all_texts = all(isinstance(text, str) for text in written)
-    if not isinstance(given, Mapping) or not all_texts:
-        raise ValueError(
-            f"{setting} is {str(given)[:60]}; names with a text each are needed, "
-            'such as {"Truth": "Is it true?"}'
-        )
-    return texts
+        texts = dict(given)
+        if all(isinstance(text, str) for text in (*texts, *texts.values())):
+            return texts
+    raise ValueError(
+        f"{setting} is {str(given)[:60]}; names with a text each are needed, "
+        'such as {"Truth": "Is it true?"}'
+    )
 
 
 # Field of a sample -> the columns it may be read from; the first that the frame has is
-# read. Data sets call the same thing `source` or `input`, and have one reference or
-# several.
+# read.
 FIELDS: dict[str, tuple[str, ...]] = {
     "output": ("output",),
     "instruction": ("instruction",),
@@ -176,8 +180,6 @@ def samples(
     field of `Sample` is a column that goes into `extra`.
     name: how errors call the evaluator.
 
-    A sample's id is made of the columns `input_id`, `system_id` and the aspect, else of
-    the frame's index.
     Raises: ValueError naming a missing column, or the first row or sample without a
     needed text, or with anything but texts.
     """
@@ -186,25 +188,24 @@ def samples(
     listed = _of_frame(data, ("output", *needs), name) if is_frame else list(data)
     for position, sample in enumerate(listed):
         for field in needs:
+            text = sample.extra.get(field)
             if field in FIELDS:
                 text = getattr(sample, field)
-            else:
-                text = sample.extra.get(field)
             # An output may be empty: a system wrote nothing.
-            if not text and field != "output":
-                place = f"sample {sample.id!r}"
-                if is_frame:
-                    place = row_name(position, data.index)
-                raise ValueError(f"{place}: {field} is empty; {name} needs it")
+            if text or field == "output":
+                continue
+            place = f"sample {sample.id!r}"
+            if is_frame:
+                place = row_name(position, data.index)
+            raise ValueError(f"{place}: {field} is empty; {name} needs it")
     return listed
 
 
 def _of_frame(frame: pd.DataFrame, needs: Sequence[str], name: str) -> list[Sample]:
-    """One sample a row, with the fields that the frame has or must have; columns that
-    are no field go into `extra`.
+    """One sample a row; its id is made of `input_id`, `system_id` and the aspect, else
+    of the frame's index.
     """
-    # Column by column: what each field holds in every row.
-    texts: dict[str, list[Any]] = {}
+    texts: dict[str, list[Any]] = {}  # field -> what it holds in every row
     for field in dict.fromkeys((*FIELDS, *needs)):
         columns = FIELDS.get(field, (field,))
         if field not in needs and not any(column in frame for column in columns):
@@ -215,19 +216,17 @@ def _of_frame(frame: pd.DataFrame, needs: Sequence[str], name: str) -> list[Samp
             texts[field] = [group if any(group) else () for group in groups]
         else:
             texts[field] = [next(iter(group), "") for group in groups]
-    # The id of a row, by which errors and requests name it.
     present = [column for column in ("input_id", "system_id") if column in frame]
     keys = [frame[column].astype(str).tolist() for column in present]
     if keys and "aspect" in texts:
         keys.append(texts["aspect"])
     ids = map("/".join, zip(*keys, strict=True)) if keys else map(str, frame.index)
-    # Row by row: the columns' texts as samples.
-    rows = []
+    listed = []
     for row, id in enumerate(ids):
         fields = {field: column[row] for field, column in texts.items()}
         extra = {field: fields.pop(field) for field in texts if field not in FIELDS}
-        rows.append(Sample(id=id, extra=extra, **fields))
-    return rows
+        listed.append(Sample(id=id, extra=extra, **fields))
+    return listed
 
 
 def cells(
@@ -253,9 +252,11 @@ def cells(
     groups: list[tuple[str, ...]] = []
     for position, value in enumerate(frame[column]):
         texts: tuple[Any, ...] = (value,)
-        if column in FIELDS["references"] and _is_list(value):
-            texts = tuple(value)
-        if gaps and pd.api.types.is_scalar(value) and pd.isna(value):
+        is_list = isinstance(value, Sequence | np.ndarray)
+        if is_list and not isinstance(value, str | bytes):
+            if column in FIELDS["references"]:
+                texts = tuple(value)
+        elif gaps and pd.isna(value):
             texts = ()
         for text in texts:
             if not isinstance(text, str | HashedText):
@@ -266,13 +267,6 @@ def cells(
                 )
         groups.append(texts)
     return groups
-
-
-def _is_list(value: Any) -> bool:
-    """Whether a cell holds several texts: a list, tuple or array, no text."""
-    if isinstance(value, str | bytes):
-        return False
-    return isinstance(value, Sequence | np.ndarray)
 
 
 def field_of(sample: Sample, field: str) -> str:
@@ -301,9 +295,7 @@ def score_frame(
     details: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
     """The frame that every evaluator returns: `value` (float64, NaN unless ok),
-    `status, reason`, one judgment a row.
-
-    signature, details: go into `attrs`.
+    `status, reason`, one judgment a row; `attrs` have the signature and the details.
 
     Raises: ValueError if there are not as many judgments as rows, a value is infinite,
     or a missing score has no reason.

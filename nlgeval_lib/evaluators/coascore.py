@@ -20,16 +20,16 @@ import re
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from nlgeval_lib import prompts
-from nlgeval_lib.engines import Request, Sampling
+from nlgeval_lib.engines import Sampling
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import choose, named_texts
 from nlgeval_lib.evaluators.judge import answered, combine, cut, failed, most_frequent
-from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore
+from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore, RatingSettings
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.names import NUMBER_WORDS
 from nlgeval_lib.parsers.lists import AspectScores, aspect_scores, aspects, normal
@@ -136,7 +136,7 @@ class CoAScore(LLMScore):
     """
 
     name = "coascore"
-    formed = ("aspects", "score")
+    lists = ("aspects",)
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class CoAScore(LLMScore):
         unscored: str = "omit",
         list_sampling: Sampling | Mapping[str, Any] | None = None,
         aspect_sampling: Sampling | Mapping[str, Any] | None = None,
-        **rating: Any,
+        **rating: Unpack[RatingSettings],
     ) -> None:
         super().__init__(task, **rating)
         if not isinstance(n, int) or n < 1:
@@ -204,11 +204,11 @@ class CoAScore(LLMScore):
                 judgments[row] = self.judged(draws, samples[row])
         return list(map(_with_chain, judgments, chains, scores))
 
-    def _chains(self, targets: Sequence[Aspect]) -> Stages[dict[Aspect, Chain]]:
-        """Stage I for each target: its chain; nothing is asked where the aspects are
-        known.
+    # -- stage I: the relevant aspects
 
-        Source: CoAScore, section 3.2, equation 2; prompt: Table 9.
+    def _chains(self, targets: Sequence[Aspect]) -> Stages[dict[Aspect, Chain]]:
+        """The chain of each target (equation 2; prompt: Table 9); nothing is asked where
+        the aspects are known.
         """
         chains: dict[Aspect, Chain] = {}
         for target in targets:
@@ -232,9 +232,7 @@ class CoAScore(LLMScore):
         return chains
 
     def _rated_beside(self, target: Aspect) -> tuple[Aspect, ...]:
-        """For `inter`: the other aspects that the data set rates, but the overall
-        quality. Raises: ValueError where there are none.
-        """
+        """For `inter`: the other rated aspects. Raises: ValueError for none."""
         rated = dict(self.task.targets)
         rated.pop("overall", None)
         relevant = tuple(aspect for aspect in rated.values() if aspect != target)
@@ -245,52 +243,19 @@ class CoAScore(LLMScore):
             )
         return relevant
 
-    def _aspect_scores(
-        self, samples: Sequence[Sample], chains: Sequence[Chain]
-    ) -> Stages[list[dict[str, Judgment]]]:
-        """Stage II: for each sample {aspect's name: judgment}, all aspects in one
-        request; empty where its chain is missing, or the variant needs no scores.
-
-        Source: CoAScore, section 3.3, equation 3; prompt: Table 10.
-        """
-        if self.variant == "random":
-            return list(map(self._random, samples, chains))
-        scores: list[dict[str, Judgment]] = [{} for _ in samples]
-        if self.variant == "w/o score":
-            return scores
-        # Aspects of a group's form -> the rows of its samples.
-        groups: dict[tuple[Aspect, ...], list[int]] = {}
-        for row, chain in enumerate(chains):
-            if chain.missing is None:
-                # A form names the aspects: with one, each chain is a stage of its own.
-                group = chain.aspects if self.structured else ()
-                groups.setdefault(group, []).append(row)
-        for group, rows in groups.items():
-            requests = []
-            stand_ins = []
-            middle = (self.task.low + self.task.high) // 2
-            for row in rows:
-                aspects = chains[row].aspects
-                requests.append(self._scores_request(samples[row], aspects))
-                middling = {aspect.name: middle for aspect in aspects}
-                stand_ins.append(json.dumps(middling))
-            sampling = self.aspect_sampling
-            if group:
-                form = self._scores_form(group)
-                sampling = dataclasses.replace(sampling, **form)
-            answers = yield Stage("aspect scores", requests, sampling, stand_ins)
-            for row, draws in zip(rows, answers, strict=True):
-                scores[row] = self.read_scores(draws, chains[row].aspects)
-        return scores
-
-    def _scores_request(self, sample: Sample, aspects: Sequence[Aspect]) -> Request:
-        """What stage II asks about a sample: a score for each of its aspects."""
-        prompt = prompts.render(
-            "coascore/score_aspects",
-            **self.task.words(sample),
-            aspects="\n".join(map(str, aspects)),
+    def _list_prompt(self, target: Aspect) -> str:
+        """The prompt for a target (Table 9)."""
+        # It writes the number in words; from 21 on it has digits.
+        count = str(self.n)
+        if self.n < len(NUMBER_WORDS):
+            count = NUMBER_WORDS[self.n]
+        return prompts.render(
+            "coascore/generate_aspects",
+            task_definition=self.task.wording["task_definition"],
+            output_name=self.task.wording["output_name"],
+            count=count,
+            **target.words,
         )
-        return self.chat.request(prompt, f"{sample.id}#aspects")
 
     def read_chain(self, completion: Completion) -> Chain:
         """The chain that an answer to stage I gives: its first n aspects, each name
@@ -332,6 +297,58 @@ class CoAScore(LLMScore):
             return None
         return lambda completion: self.read_chain(completion).missing is None
 
+    def schema(self, stage: str = "score") -> Mapping[str, Any]:
+        """Of stage I a list of n names with definitions; else that of `LLMScore`."""
+        if stage == "aspects":
+            room = self.list_sampling.max_tokens
+            return schemas.named_texts("aspects", self.n, self.n, room)
+        return super().schema(stage)
+
+    # -- stage II: their scores
+
+    def _aspect_scores(
+        self, samples: Sequence[Sample], chains: Sequence[Chain]
+    ) -> Stages[list[dict[str, Judgment]]]:
+        """For each sample {aspect's name: judgment} (equation 3; prompt: Table 10), all
+        aspects in one request; empty where there is no chain, or no scores are needed.
+        """
+        if self.variant == "random":
+            return list(map(self._random, samples, chains))
+        scores: list[dict[str, Judgment]] = [{} for _ in samples]
+        if self.variant == "w/o score":
+            return scores
+        # Aspects of a group's form -> the rows of its samples.
+        groups: dict[tuple[Aspect, ...], list[int]] = {}
+        for row, chain in enumerate(chains):
+            if chain.missing is None:
+                # JSON names the aspects: with it, each chain is a stage of its own.
+                group = chain.aspects if self.structured == "json" else ()
+                groups.setdefault(group, []).append(row)
+        middle = (self.task.low + self.task.high) // 2
+        for group, rows in groups.items():
+            requests = []
+            stand_ins = []
+            for row in rows:
+                relevant = chains[row].aspects
+                prompt = prompts.render(
+                    "coascore/score_aspects",
+                    **self.task.words(samples[row]),
+                    aspects="\n".join(map(str, relevant)),
+                )
+                name = f"{samples[row].id}#aspects"
+                requests.append(self.chat.request(prompt, name))
+                names = [aspect.name for aspect in relevant]
+                stand_ins.append(json.dumps(dict.fromkeys(names, middle)))
+            sampling = self.aspect_sampling
+            if group:
+                score = schemas.a_number(self.choices)
+                form = schemas.an_object({aspect.name: score for aspect in group})
+                sampling = dataclasses.replace(sampling, json_schema=form)
+            answers = yield Stage("aspect scores", requests, sampling, stand_ins)
+            for row, draws in zip(rows, answers, strict=True):
+                scores[row] = self.read_scores(draws, chains[row].aspects)
+        return scores
+
     def read_scores(
         self, draws: Sequence[Completion], aspects: Sequence[Aspect]
     ) -> dict[str, Judgment]:
@@ -359,7 +376,6 @@ class CoAScore(LLMScore):
         scored = _scores_in(completion.text, tuple(names), low, high)
         judged: dict[str, Judgment] = {}
         for name in names:
-            # An aspect has a score, or a reason why it has none.
             if name not in scored.reasons:
                 judged[name] = Judgment(scored.scores[name])
             elif len(names) == 1:
@@ -372,39 +388,8 @@ class CoAScore(LLMScore):
                 judged[name] = Judgment.missing(status, scored.reasons[name])
         return judged
 
-    def form(self, stage: str = "score") -> Mapping[str, Any]:
-        """Of stage I n lines `Name: definition.`; else that of `LLMScore`."""
-        if stage == "aspects":
-            line = r"[A-Z][a-z]{3,12}: [A-Z][a-z ]{8,40}[.]\n"
-            return {"regex": f"({line}){{{self.n}}}"}
-        return super().form(stage)
-
-    def schema(self, stage: str = "score") -> dict[str, Any]:
-        """Of stage I a list of n names with definitions; else that of `LLMScore`."""
-        if stage == "aspects":
-            room = self.list_sampling.max_tokens
-            return schemas.named_texts("aspects", self.n, self.n, room)
-        return dict(super().schema(stage))
-
-    def _scores_form(self, aspects: Sequence[Aspect]) -> dict[str, Any]:
-        """The form of one JSON object with a number for each aspect."""
-        if self.structured == "json":
-            score = schemas.a_number(self.choices)
-            named = {aspect.name: score for aspect in aspects}
-            return {"json_schema": schemas.an_object(named)}
-        number = "|".join(self.choices)
-        entries = []
-        for aspect in aspects:
-            # `re.escape` would put a backslash before blanks as well.
-            quoted = json.dumps(aspect.name)
-            name = re.sub(r"([][\\.^$*+?{}|()])", r"\\\1", quoted)
-            entries.append(f"{name}: ({number})")
-        return {"regex": r"\{" + ", ".join(entries) + r"\}"}
-
     def _random(self, sample: Sample, chain: Chain) -> dict[str, Judgment]:
-        """Random whole numbers of the scale; the same for the same seed, sample and
-        aspects (section 4.6, Figure 2).
-        """
+        """Random whole numbers of the scale, by seed, sample and aspects (Figure 2)."""
         names = [aspect.name for aspect in chain.aspects]
         words = "\x1f".join([str(self.seed), sample.id, sample.output, *names])
         # A hash as the seed: a sample gets its numbers whatever else is scored.
@@ -414,12 +399,12 @@ class CoAScore(LLMScore):
         scores = drawn.astype(float).tolist()
         return dict(zip(names, map(Judgment, scores), strict=True))
 
+    # -- stage III: the target's score
+
     def _without_asking(
         self, chain: Chain, scores: Mapping[str, Judgment]
     ) -> Judgment | None:
-        """A sample's judgment without the last stage: why it has no score, or the
-        average; None where the target is to be asked for.
-        """
+        """Why a sample has no score, or the average; None where stage III is asked."""
         if chain.missing is not None:
             return chain.missing
         missing = [name for name in scores if scores[name].status is not Status.OK]
@@ -434,20 +419,6 @@ class CoAScore(LLMScore):
             return Judgment(statistics.fmean(values))
         return None
 
-    def _list_prompt(self, target: Aspect) -> str:
-        """The prompt of stage I for a target (Table 9)."""
-        count = str(self.n)
-        # The prompt of stage I writes the number in words; from 21 on it has digits.
-        if self.n < len(NUMBER_WORDS):
-            count = NUMBER_WORDS[self.n]
-        return prompts.render(
-            "coascore/generate_aspects",
-            task_definition=self.task.wording["task_definition"],
-            output_name=self.task.wording["output_name"],
-            count=count,
-            **target.words,
-        )
-
     def _target_prompt(
         self,
         sample: Sample,
@@ -455,10 +426,8 @@ class CoAScore(LLMScore):
         chain: Chain,
         scores: Mapping[str, Judgment],
     ) -> str:
-        """The prompt of stage III (Table 11): the aspects with definition and score, or
-        for `w/o score` without scores.
-
-        Source: CoAScore, section 3.4, equation 4.
+        """The prompt of Table 11 (equation 4): the aspects with definition and score,
+        or for `w/o score` without scores.
         """
         words = self.task.words(sample, target)
         if self.variant == "w/o score":
@@ -498,9 +467,8 @@ class CoAScore(LLMScore):
 
     def templates(self) -> tuple[Template, ...]:
         """The prompts of the variant's stages."""
-        return tuple(
-            prompts.template(f"coascore/{name}") for name in VARIANTS[self.variant]
-        )
+        names = VARIANTS[self.variant]
+        return tuple(prompts.template(f"coascore/{name}") for name in names)
 
 
 # Greedy judges often write the same scores for many outputs, and plans always do.
@@ -518,16 +486,13 @@ def _with_chain(
     """A judgment with the chain that it rests on in its details (see `CoAScore`)."""
     if chain.missing is not None:
         return judgment
-    return dataclasses.replace(
-        judgment,
-        details={
-            **judgment.details,
-            "aspects": tuple(aspect.name for aspect in chain.aspects),
-            "n_aspects": len(chain.aspects),
-            "n_listed": chain.listed,
-            "aspect_scores": {name: score.value for name, score in scores.items()},
-            "n_missing_aspects": sum(
-                score.status is not Status.OK for score in scores.values()
-            ),
-        },
-    )
+    missing = [name for name in scores if scores[name].status is not Status.OK]
+    details = {
+        **judgment.details,
+        "aspects": tuple(aspect.name for aspect in chain.aspects),
+        "n_aspects": len(chain.aspects),
+        "n_listed": chain.listed,
+        "aspect_scores": {name: score.value for name, score in scores.items()},
+        "n_missing_aspects": len(missing),
+    }
+    return dataclasses.replace(judgment, details=details)

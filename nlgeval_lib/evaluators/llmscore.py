@@ -10,12 +10,12 @@ import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Unpack
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import choose, field_of, named_texts
-from nlgeval_lib.evaluators.judge import Judge, numbers
+from nlgeval_lib.evaluators.judge import Judge, JudgeSettings, numbers
 from nlgeval_lib.names import plain
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.parsers.text import Parsed
@@ -39,10 +39,8 @@ _WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class Aspect:
-    """A quality of a text.
-
-    name: as a label, such as "Coherence".
-    definition: what it asks, such as "Does the summary make sense?".
+    """A quality of a text: its name as a label ("Coherence"), and what it asks ("Does
+    the summary make sense?").
     """
 
     name: str
@@ -155,10 +153,16 @@ class RatingTask:
             "input": "\n\n".join(blocks),
             "output": sample.output,
         }
-        words.pop("task_definition", None)
-        if target:
-            words |= target.words
-        return words
+        del words["task_definition"]
+        return words | (target.words if target else {})
+
+
+class RatingSettings(JudgeSettings, total=False):
+    """The settings that `CoAScore` passes on to `LLMScore`."""
+
+    low: int | None
+    high: int | None
+    targets: Mapping[str, str] | None
 
 
 class LLMScore(Judge):
@@ -196,7 +200,7 @@ class LLMScore(Judge):
         low: int | None = None,
         high: int | None = None,
         targets: Mapping[str, str] | None = None,
-        **judge: Any,
+        **judge: Unpack[JudgeSettings],
     ) -> None:
         super().__init__(**judge)
         self.task = RatingTask.named(task, low, high, targets)
@@ -245,15 +249,16 @@ class LLMScoreCoT(LLMScore):
         {"temperature": 0.0, "max_tokens": 1024}
     )
 
-    def form(self, stage: str = "score") -> dict[str, Any]:
-        """Raises: ValueError, as a chain of thought is free text."""
-        raise ValueError(
-            f"{self.name}: a chain of thought has no form to hold it to; "
-            "use structured='json', or leave structured off"
-        )
+    def form(self, stage: str = "score") -> Mapping[str, Any]:
+        """JSON alone. Raises: ValueError for a choice, as a chain is free text."""
+        if self.structured != "json":
+            raise ValueError(
+                f"{self.name}: a chain of thought has no form to hold it to; "
+                "use structured='json', or leave structured off"
+            )
+        return super().form(stage)
 
     def schema(self, stage: str = "score") -> dict[str, Any]:
         """The chain of thought as `reasoning`, then the `score`."""
-        return schemas.a_reasoned_score(
-            self.choices, "reasoning", self.sampling.max_tokens
-        )
+        room = self.sampling.max_tokens
+        return schemas.a_reasoned_score(self.choices, "reasoning", room)

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Unpack
 
 from nlgeval_lib.evaluators.base import choose
-from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
+from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, PairSettings, version
 from nlgeval_lib.evaluators.reference_metrics import RememberingStemmer, unspaced
 
 # For each part of speech a block of groups of words that share a meaning, a line each,
@@ -45,7 +45,7 @@ class Meteor(PairMetric):
     splits at white space.
     rematch: as nltk up to 3.6.2: WordNet gets the words, not the stems, and may match
     once more what a stem matched, which can take the value above 1.
-    common: `multi`, `empty` and `cache` of the base class.
+    pairs: `multi`, `empty` and `cache` of the base class.
 
     Example:
     >>> Meteor().score(["The car stopped."], ["The auto stopped."])["value"].round(2).item()
@@ -60,9 +60,9 @@ class Meteor(PairMetric):
         synonyms: bool = True,
         tokenize: str = "word",
         rematch: bool = False,
-        **common: Any,
+        **pairs: Unpack[PairSettings],
     ) -> None:
-        super().__init__(**common)
+        super().__init__(**pairs)
         self.synonyms = synonyms
         self.rematch = rematch
         self.tokenize = choose("tokenize", tokenize, ("word", "blank"))
@@ -155,18 +155,12 @@ def rematching_meteor_score(
     recall = len(matched) / len(reference)
     alpha = WEIGHTS["alpha"]
     mean = precision * recall / (alpha * precision + (1 - alpha) * recall)
-    broken_order = _chunks(matched) / len(matched)
+    # Chunks: runs of matches that stand side by side in both texts.
+    chunks = 1
+    for (word, target), (next_word, next_target) in pairwise(matched):
+        chunks += (next_word - word, next_target - target) != (1, 1)
+    broken_order = chunks / len(matched)
     return mean * (1 - gamma * broken_order ** WEIGHTS["beta"])
-
-
-def _chunks(matched: Sequence[tuple[int, int]]) -> int:
-    """How many runs of matches, sorted (position in the output, in the reference),
-    stand side by side in both texts.
-    """
-    return 1 + sum(
-        (next_word - word, next_target - target) != (1, 1)
-        for (word, target), (next_word, next_target) in pairwise(matched)
-    )
 
 
 @functools.cache
@@ -201,9 +195,7 @@ class Synonyms:
         self.synsets = functools.lru_cache(maxsize=1 << 17)(self._look_up)
 
     def _look_up(self, word: str) -> list[SimpleNamespace]:
-        """The synset of a word in all parts of speech, as a list of one, or an empty
-        list.
-        """
+        """The synset of a word in all parts of speech, in a list; empty for none."""
         form = word.lower()
         names = set[str]()
         for rules, irregular, groups in self._speeches:

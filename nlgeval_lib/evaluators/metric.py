@@ -13,12 +13,11 @@ import contextlib
 import importlib.metadata
 import itertools
 import math
-import os
 import statistics
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypedDict, Unpack
 
 import pandas as pd
 
@@ -32,14 +31,18 @@ from nlgeval_lib.records import Judgment, Sample, Status
 
 Item = tuple[str, ...]  # the texts that a value depends on, or their hashes
 Found = Values | Judgment  # an item's values, or why it has none
-_PARALLEL_FROM = 20_000  # items from which one process a core pays for its start
+
+
+class MetricSettings(TypedDict, total=False):
+    """The setting that each metric passes on to `Metric`, which explains it."""
+
+    cache: bool | str | Path
 
 
 class Metric(abc.ABC):
     """A metric with a disk cache of its values by content, which several processes fill
     together.
 
-    part: which of `parts` is the score; None for the first.
     cache: True: `files.state("metrics")`; a path: that file; False: none.
 
     After a call, `details` counts the values that were `cached` and `computed`.
@@ -47,8 +50,9 @@ class Metric(abc.ABC):
 
     name: ClassVar[str]
     # What one item yields, cached together: the values to choose from, such as F,
-    # precision and recall.
+    # precision and recall. `part` is the score.
     parts: ClassVar[tuple[str, ...]] = ("value",)
+    part = "value"
     # Raised when a change of this project's code changes values.
     revision_of_code: ClassVar[int] = 1
     chunk: ClassVar[int] = 1000  # items computed, then stored, at a time
@@ -58,16 +62,14 @@ class Metric(abc.ABC):
     # Whether values are made once and read from `data/numbers` by the texts' hashes,
     # wherever these texts are scored: an encoder's last digits differ with the processor.
     travels: ClassVar[bool] = False
-    # Whether many items are shared out among processes; torch uses the cores itself.
-    parallel: ClassVar[bool] = True
     needs: Sequence[str] = ()  # the columns beside `output`
     # What the values of a row's items become, where it has several.
     join: Callable[[list[float]], float] = staticmethod(statistics.fmean)
 
-    def __init__(
-        self, *, part: str | None = None, cache: bool | str | Path = True
-    ) -> None:
-        self.part = base.choose("value", part or self.parts[0], self.parts)
+    def __init_subclass__(cls) -> None:
+        base.name_all_settings(cls)
+
+    def __init__(self, *, cache: bool | str | Path = True) -> None:
         path = files.state("metrics", "scores.sqlite") if cache is True else cache
         self.cache = ValueCache(path) if path else None
         self.details: dict[str, Any] = {}
@@ -82,9 +84,7 @@ class Metric(abc.ABC):
     def __repr__(self) -> str:
         return self.signature()
 
-    def weights_are_here(self) -> bool:
-        """Whether a metric that travels can compute its values here."""
-        return True
+    # -- what a subclass writes
 
     @abc.abstractmethod
     def settings(self) -> dict[str, Any]:
@@ -110,6 +110,18 @@ class Metric(abc.ABC):
         """What determines how items' values become a score, for the signature."""
         return {}
 
+    def remark(self, items: Sequence[Item]) -> str:
+        """What a reader of a row's score should know, as the reason of a score that is
+        ok.
+        """
+        return ""
+
+    def weights_are_here(self) -> bool:
+        """Whether a metric that travels can compute its values here."""
+        return True
+
+    # -- scoring
+
     def signature(self) -> str:
         """Everything that determines a score but the texts."""
         try:
@@ -118,13 +130,6 @@ class Metric(abc.ABC):
             settings = {"settings": "unavailable"}
         part = self.part if len(self.parts) > 1 else None
         settings = {"value": part, **self.rules(), **settings}
-        return base.signature(self.name, **settings, v=self.revision_of_code)
-
-    def _signature_of_values(self) -> str:
-        """What determines an item's values, as the keys of the cache have it. Raises:
-        Unavailable.
-        """
-        settings = self.recalled or self.settings()
         return base.signature(self.name, **settings, v=self.revision_of_code)
 
     def score(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -149,27 +154,16 @@ class Metric(abc.ABC):
             judgments.append(judgment)
         return base.score_frame(frame.index, judgments, self.signature(), self.details)
 
-    def remark(self, items: Sequence[Item]) -> str:
-        """What a reader of a row's score should know, as the reason of a score that is
-        ok.
-        """
-        return ""
-
     def _joined(self, outcomes: Sequence[Found]) -> Judgment:
-        """The score of a row from its items' values; the first item without any counts
-        for all.
-        """
+        """The score of a row; the first item without a value counts for all."""
         position = self.parts.index(self.part)
         numbers = []
         for outcome in outcomes:
             if isinstance(outcome, Judgment):
                 return outcome
-            numbers.append(outcome[position])
-        if self.digits:
-            numbers = [round(number, self.digits) for number in numbers]
-        if len(numbers) == 1:
-            return Judgment(numbers[0])
-        return Judgment(self.join(numbers))
+            number = outcome[position]
+            numbers.append(round(number, self.digits) if self.digits else number)
+        return Judgment(numbers[0] if len(numbers) == 1 else self.join(numbers))
 
     def plans(self, frame: pd.DataFrame) -> Sequence[list[Item] | Judgment]:
         """For each row the items whose values make its score, or its judgment where
@@ -181,6 +175,8 @@ class Metric(abc.ABC):
             return [self.items(sample) or empty for sample in samples]
         except base.Unavailable as error:
             return [Judgment.missing(Status.UNAVAILABLE, str(error))] * len(samples)
+
+    # -- values: from the cache, from saved numbers, or computed
 
     def values(self, items: Sequence[Item]) -> dict[Item, Found]:
         """The values of all `items`, from the cache, else computed and stored; or the
@@ -199,18 +195,29 @@ class Metric(abc.ABC):
             self._collect(values)
         return values
 
+    def _signature_of_values(self) -> str:
+        """What determines an item's values, as the cache's keys have it."""
+        settings = self.recalled or self.settings()
+        return base.signature(self.name, **settings, v=self.revision_of_code)
+
     def _add_values(self, values: dict[Item, Found], items: Sequence[Item]) -> None:
-        """Put the values of `items` into `values`. Raises: Unavailable, where `values`
-        has what could be found until then.
-        """
+        """Put the values of `items` into `values`. Raises: Unavailable; TextNotHere."""
         signature = self._signature_of_values()
-        if self.travels:
-            values |= self._travelled(signature, items)
+        rule = f"{signature}#{self.part}"
+        # While saved numbers are made anew they are not read, where the weights are.
+        made_anew = collected.wanted() and self.weights_are_here()
+        if self.travels and not made_anew:
+            values |= self._found(numbers.scores_of_texts(rule, items))
         keys = {item: key(signature, *item) for item in items if item not in values}
-        # From the cache, then from the saved numbers of texts that are not here.
         values |= self._stored(keys)
-        values |= self._saved(signature, [item for item in items if item not in values])
+        # The saved numbers of texts that are not here.
         absent = [item for item in items if item not in values]
+        hashed: list[Any] = [item for item in absent if isinstance(item[0], HashedText)]
+        values |= self._found(numbers.saved_scores(rule, hashed))
+        lacking = [item for item in hashed if item not in values]
+        if lacking:
+            raise numbers.text_not_here(rule, lacking)
+        absent = [item for item in absent if item not in values]
         if self.recalled and absent:
             raise base.Unavailable(
                 f"the metric cache has {len(values):,} of {len(items):,} values"
@@ -218,48 +225,20 @@ class Metric(abc.ABC):
         # Neighbours share their last text, and long ones stand together: less to
         # tokenise and to pad.
         absent.sort(key=lambda item: (len(item[-1]), item[::-1]))
-        # One process, unless there is enough to do for one a core.
-        jobs = 1
-        if self.parallel and len(absent) >= _PARALLEL_FROM:
-            jobs = os.cpu_count() or 1
         with progress.bar(total=len(absent), desc=self.name, unit="item") as bar:
-            # The first time without the batches that another process is at; then it has
+            # The first time without the chunks that another process is at; then it has
             # stored them, or has ended without.
             for wait in (False, True):
-                for batch in _slices(absent, self.chunk * jobs):
-                    todo = {item: keys[item] for item in batch if item not in values}
+                for start in range(0, len(absent), self.chunk):
+                    chunk = absent[start : start + self.chunk]
+                    todo = {item: keys[item] for item in chunk if item not in values}
                     if todo:
-                        computed = self._batch(todo, jobs, wait)
+                        computed = self._chunk(todo, wait)
                         values |= computed
                         bar.update(len(computed))
 
-    def _travelled(self, signature: str, items: Sequence[Item]) -> dict[Item, Found]:
-        """What `data/numbers` has of those items under the metric's rule, whether or
-        not their texts are here; nothing while these numbers are made anew, unless the
-        weights are not here.
-        """
-        if collected.wanted() and self.weights_are_here():
-            return {}
-        return self._found(numbers.scores_of_texts(f"{signature}#{self.part}", items))
-
-    def _saved(self, signature: str, items: Sequence[Item]) -> dict[Item, Found]:
-        """What `data/numbers` has of those items whose texts are not here.
-
-        Raises: TextNotHere where it lacks one.
-        """
-        hashed: list[Any] = [item for item in items if isinstance(item[0], HashedText)]
-        rule = f"{signature}#{self.part}"
-        saved: dict[Any, tuple[float, str]] = numbers.saved_scores(rule, hashed)
-        absent = [item for item in hashed if item not in saved]
-        if absent:
-            raise numbers.text_not_here(rule, absent)
-        return self._found(saved)
-
     def _found(self, saved: Mapping[Any, tuple[float, str]]) -> dict[Item, Found]:
-        """Saved values as each of `parts`, or why there is none; counts them.
-
-        saved: item -> (value, "" or `status: text` as `_collect` wrote it).
-        """
+        """Saved values (item -> value, reason) as each of `parts`; counts them."""
         outcomes: dict[Item, Found] = {}
         for item, (value, reason) in saved.items():
             # The part that was asked for was saved; no other part will be read.
@@ -271,9 +250,7 @@ class Metric(abc.ABC):
         return outcomes
 
     def _collect(self, values: dict[Item, Found]) -> None:
-        """Write down the scores of all items by the texts' digests, for `nlgeval
-        numbers`; nothing where one is unavailable.
-        """
+        """Write down the scores by the texts' digests, for `nlgeval numbers`."""
         position = self.parts.index(self.part)
         scores: dict[tuple[bytes, ...], tuple[float, str]] = {}
         for item, outcome in values.items():
@@ -297,14 +274,9 @@ class Metric(abc.ABC):
         self.details["cached"] += len(cached)
         return cached
 
-    def _batch(
-        self, keys: dict[Item, bytes], jobs: int, wait: bool
-    ) -> dict[Item, Found]:
-        """Computes (in so many processes) and stores what is not in the cache yet (item
-        -> key).
-
-        wait: wait for another process that is at one of the items; off, give nothing
-        then.
+    def _chunk(self, keys: dict[Item, bytes], wait: bool) -> dict[Item, Found]:
+        """Compute and store what the cache lacks of these items (item -> key); nothing
+        where another process is at one of them, unless `wait`.
         """
         claim: contextlib.AbstractContextManager[bool] = contextlib.nullcontext(True)
         if self.cache is not None:
@@ -315,8 +287,9 @@ class Metric(abc.ABC):
             # Another process may have stored some since they were looked up.
             stored = self._stored(keys)
             absent = [item for item in keys if item not in stored]
-            outcomes = self._computed(absent, jobs)
-            computed = dict(zip(absent, outcomes, strict=True))
+            computed: dict[Item, Found] = {}
+            if absent:
+                computed = dict(zip(absent, self.compute(absent), strict=True))
             # Values alone are stored; an item without one is computed again next time.
             fresh = {}
             for item, values in computed.items():
@@ -327,25 +300,12 @@ class Metric(abc.ABC):
         self.details["computed"] += len(fresh)
         return stored | computed
 
-    def _computed(self, items: Sequence[Item], jobs: int) -> list[Found]:
-        """The values of items, in their order, chunk by chunk in so many processes."""
-        chunks = _slices(items, self.chunk)
-        if jobs > 1:
-            import joblib
 
-            compute = joblib.delayed(self.compute)
-            computed = joblib.Parallel(n_jobs=jobs)(map(compute, chunks))
-        else:
-            computed = map(self.compute, chunks)
-        return list(itertools.chain.from_iterable(computed))
+class PairSettings(MetricSettings, total=False):
+    """The settings that each metric of pairs passes on to `PairMetric`."""
 
-    def __getstate__(self) -> dict[str, Any]:
-        """What travels to another process: the settings, not the loaded models."""
-        return {
-            name: value
-            for name, value in self.__dict__.items()
-            if not name.startswith("_loaded")
-        }
+    multi: str | None
+    empty: str
 
 
 class PairMetric(Metric):
@@ -357,7 +317,7 @@ class PairMetric(Metric):
     pairwise values; `"joint"`: the metric's own way, where it has one.
     empty: what a text without a word gives. `"nan"`: no value but a reason; `"zero"`:
     0, as some published code has.
-    common: `part` and `cache` of `Metric`.
+    metric: `cache` of `Metric`.
     """
 
     # The values that `multi` and `empty` may have.
@@ -365,12 +325,14 @@ class PairMetric(Metric):
     empty_rules: ClassVar[tuple[str, ...]] = ("nan", "zero")
 
     def __init__(
-        self, *, multi: str | None = None, empty: str = "nan", **common: Any
+        self,
+        *,
+        multi: str | None = None,
+        empty: str = "nan",
+        **metric: Unpack[MetricSettings],
     ) -> None:
-        super().__init__(**common)
-        if multi is not None:
-            base.choose("multi", multi, self.multi_rules)
-        self.multi = multi
+        super().__init__(**metric)
+        self.multi = base.choose("multi", multi, (None, *self.multi_rules))
         self.empty = base.choose("empty", empty, self.empty_rules)
         self.join = max if multi == "max" else statistics.fmean
 
@@ -427,23 +389,21 @@ class PairMetric(Metric):
     def plans(self, frame: pd.DataFrame) -> Sequence[list[Item] | Judgment]:
         outputs = base.cells(frame, ("output",), self.name)
         groups = base.cells(frame, self.reference_columns(), self.name)
-        # Without a rule no row may have several.
+        plans: list[list[Item] | Judgment] = []
         for position, references in enumerate(groups):
+            # Without a rule no row may have several.
             if self.multi is None and len(references) > 1:
                 raise ValueError(
                     f"{base.row_name(position, frame.index)}: {len(references)} "
                     "references; say what they become, -s multi=RULE: "
                     f"{', '.join(self.multi_rules)}"
                 )
-        return [
-            self._plan(output, references)
-            for (output,), references in zip(outputs, groups, strict=True)
-        ]
+            [output] = outputs[position]
+            plans.append(self._plan(output, references))
+        return plans
 
     def _plan(self, output: str, references: Sequence[str]) -> list[Item] | Judgment:
-        """(output, reference) for each reference that has a word, with `multi="joint"`
-        one item of all these; or a judgment where a text is empty.
-        """
+        """The items of a row; or a judgment where a text is empty."""
         if not references:
             return Judgment.missing(Status.EMPTY, "no reference")
         if self.multi == "first":
@@ -482,8 +442,3 @@ def version(package: str, install: str = "") -> str:
         raise base.Unavailable(
             f"package {package} is not installed; {advice}"
         ) from None
-
-
-def _slices(items: Sequence[Item], size: int) -> list[Sequence[Item]]:
-    """The items in lists of `size`; the last one may be shorter."""
-    return [items[start : start + size] for start in range(0, len(items), size)]

@@ -1,10 +1,6 @@
 """A judge of pairs: which of two outputs is better, asked in both orders by any prompt
 with `{output_1}` and `{output_2}`.
 
-  judge = Preference("my_prompt.txt", engine=engine)
-  scores = judge.score(datasets.load_pairs("llmbar"))
-  order_effect(scores)
-
 A completion says which output it prefers of those as they are shown (`read_verdict`);
 `Preference._of_pair` turns that into the pair's own output 1 and 2 and makes one
 verdict of both orders.
@@ -17,14 +13,14 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 
 from nlgeval_lib.engines import Request
 from nlgeval_lib.evaluators.base import choose, field_of, samples
-from nlgeval_lib.evaluators.judge import Judge, most_frequent
+from nlgeval_lib.evaluators.judge import Judge, JudgeSettings, most_frequent
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.choices import preference
 from nlgeval_lib.parsers.text import Parsed
@@ -35,8 +31,6 @@ from nlgeval_lib.statistics import verdicts
 NAN = float("nan")
 ORDERS = ("given", "swapped")  # output 1 shown first, output 2 shown first
 _SECOND = "output_2"
-# Placeholder of a prompt -> the column that fills it, where it has another name.
-_COLUMN = {"reference": "references"}
 # Verdict of the parser -> the score: the output shown first, the second, neither.
 _CODES = {"A": 1.0, "B": 2.0, "TIE": 0.0}
 # The last sentence of an answer that argues first: "Therefore, Output (b) is better."
@@ -116,7 +110,7 @@ class Preference(Judge):
         rule: str = "agree",
         labels: Sequence[str] = ("A", "B"),
         tie: bool = True,
-        **judge: Any,
+        **judge: Unpack[JudgeSettings],
     ) -> None:
         super().__init__(**judge)
         self.rule = choose("rule", rule, verdicts.RULES)
@@ -134,8 +128,8 @@ class Preference(Judge):
             )
         self.tie = tie
         # The pair first, then what else the prompt names: `given` counts on this order.
-        columns = [_COLUMN.get(name, name) for name in self.prompt.placeholders]
-        self.needs = tuple(dict.fromkeys((*prompt_files.PAIR, *columns)))
+        needs = (*prompt_files.PAIR, *self.prompt.columns)
+        self.needs = tuple(dict.fromkeys(needs))
         self.choices = self.labels
         self.stand_in = self.labels[0]
 
@@ -250,9 +244,7 @@ class Preference(Judge):
 
 
 def _filled(template: Template, sample: Sample, shown: Mapping[str, str]) -> str:
-    """The template with the pair's texts; `shown` are `output_1` and `output_2` in the
-    order of showing.
-    """
+    """The template with the pair's texts, the outputs as they are shown."""
     texts = {name: field_of(sample, name) for name in template.variables}
     texts |= {name: text for name, text in shown.items() if name in texts}
     return template.render(**texts)

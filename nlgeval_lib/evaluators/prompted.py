@@ -1,7 +1,4 @@
-"""A judge by a prompt of one's own, from a text file.
-
-PromptedJudge("my_prompt.txt", low=1, high=10, engine=engine).score(frame)
-"""
+"""A judge by a prompt of one's own, from a text file."""
 
 from __future__ import annotations
 
@@ -9,22 +6,18 @@ import functools
 import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Unpack
 
 from nlgeval_lib.engines import Request
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import field_of
-from nlgeval_lib.evaluators.judge import Judge, numbers, short_hash
+from nlgeval_lib.evaluators.judge import Judge, JudgeSettings, numbers, short_hash
 from nlgeval_lib.evaluators.llmscore import RatingTask
 from nlgeval_lib.parsers.fields import json_field
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.parsers.text import Parsed, check_scale
 from nlgeval_lib.prompts import Template, prompt_files
 from nlgeval_lib.records import Sample
-
-# Placeholder of a prompt -> the column that fills it, where it has another name.
-_COLUMN = {"reference": "references"}
-SCALE = (1, 5)  # where neither the caller nor a task names one
 
 
 class PromptedJudge(Judge):
@@ -65,7 +58,7 @@ class PromptedJudge(Judge):
         label: str = "",
         definitions: Mapping[str, str] | None = None,
         task: str = "",
-        **judge: Any,
+        **judge: Unpack[JudgeSettings],
     ) -> None:
         super().__init__(**judge)
         self.prompt = prompt_files.read(prompt)
@@ -82,7 +75,7 @@ class PromptedJudge(Judge):
             self._defined = RatingTask.named(
                 task or "general", targets=self.definitions
             )
-        lowest, highest = SCALE
+        lowest, highest = 1, 5
         if task and self._defined:
             lowest = self._defined.low
             highest = self._defined.high
@@ -92,7 +85,7 @@ class PromptedJudge(Judge):
         self.field = field
         self.label = label
         # A set that lacks what the prompt names is refused before anything is asked.
-        needs = [_COLUMN.get(name, name) for name in self.prompt.placeholders]
+        needs = list(self.prompt.columns)
         if self._defined and "definition" in needs:
             needs[needs.index("definition")] = "aspect"
         self.needs = tuple(dict.fromkeys(needs))
@@ -138,10 +131,12 @@ class PromptedJudge(Judge):
         """
         # Also where a field is named: it refuses a scale that is not of whole numbers.
         choices = numbers(self.low, self.high)  # type: ignore[arg-type]
-        if not self.field:
-            return {"choice": choices}
-        score = {"type": "integer", "minimum": self.low, "maximum": self.high}
-        return {"json_schema": schemas.an_object({self.field: score})}
+        if self.field:
+            score = {"type": "integer", "minimum": self.low, "maximum": self.high}
+            return {"json_schema": schemas.an_object({self.field: score})}
+        if self.structured == "json":
+            return {"json_schema": schemas.a_score(choices)}
+        return {"choice": choices}
 
     def templates(self) -> tuple[Template, ...]:
         return self.prompt.templates

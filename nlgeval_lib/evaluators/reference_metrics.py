@@ -7,10 +7,10 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from nlgeval_lib.evaluators.base import Unavailable, choose
-from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
+from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, PairSettings, version
 from nlgeval_lib.records import Judgment, Status
 
 # Scripts without spaces between words: each letter stands alone, as in sacrebleu's
@@ -22,9 +22,10 @@ _UNSPACED = re.compile(
 _UNSPACED_RUN = re.compile(f"{_UNSPACED.pattern}{{3,}}")
 # Type of ROUGE -> what package rouge calls it.
 _PYPI = {"rouge1": "rouge-1", "rouge2": "rouge-2", "rougeL": "rouge-l"}
-# How many pairs of words a package of ROUGE may hold in a table: under a gigabyte. With
-# more, package rouge has no value anyhow, as it recurses once a word.
-_LARGEST_TABLES = {"rouge_score": 100_000_000, "rouge": 4_000_000}
+# Package of ROUGE -> the end of its sentences, and how many pairs of words it may hold in
+# a table: under a gigabyte. With more, package rouge has no value anyhow, as it recurses
+# once a word.
+_TABLES = {"rouge_score": ("\n", 100_000_000), "rouge": (".", 4_000_000)}
 
 
 class Bleu(PairMetric):
@@ -36,7 +37,7 @@ class Bleu(PairMetric):
     effective_order: leave out n-gram orders that the output is too short for.
     tokenize: a tokenizer of sacrebleu.
     lowercase: ignore case.
-    common: `multi`, `empty` and `cache` of the base class; `multi` may also be
+    pairs: `multi`, `empty` and `cache` of the base class; `multi` may also be
     `"joint"`, which clips n-grams against all references at once, as BLEU is defined.
 
     Example:
@@ -57,9 +58,9 @@ class Bleu(PairMetric):
         effective_order: bool = True,
         tokenize: str = "13a",
         lowercase: bool = False,
-        **common: Any,
+        **pairs: Unpack[PairSettings],
     ) -> None:
-        super().__init__(**common)
+        super().__init__(**pairs)
         from sacrebleu.metrics import BLEU
 
         self.smooth = choose("smooth", smooth, BLEU.SMOOTH_DEFAULTS)
@@ -119,11 +120,8 @@ class Bleu(PairMetric):
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         """The BLEU of each (output, reference, ...)."""
-        values: list[Found] = []
-        for output, *references in items:
-            value = self._loaded.sentence_score(output, references).score
-            values.append((value,))
-        return values
+        scored = [self._loaded.sentence_score(output, refs) for output, *refs in items]
+        return [(one.score,) for one in scored]
 
 
 class Rouge(PairMetric):
@@ -141,7 +139,7 @@ class Rouge(PairMetric):
     tokenize: of package rouge_score: `"ascii"`, its own, which drops all letters but
     a-z; a row with such letters says so. `"unicode"` keeps the letters and digits of
     every script, and takes those of scripts without spaces one by one.
-    common: `multi`, `empty` and `cache` of the base class.
+    pairs: `multi`, `empty` and `cache` of the base class.
 
     Source: SemScore, section 3.1, uses ROUGE-L of package rouge_score (Google
     Research).
@@ -163,9 +161,10 @@ class Rouge(PairMetric):
         stemmer: bool = False,
         value: str = "f",
         tokenize: str = "ascii",
-        **common: Any,
+        **pairs: Unpack[PairSettings],
     ) -> None:
-        super().__init__(part=value, **common)
+        super().__init__(**pairs)
+        self.part = choose("value", value, self.parts)
         self.tokenize = choose("tokenize", tokenize, ("ascii", "unicode"))
         self.package = choose("package", package, ("rouge_score", "rouge"))
         types = ["rouge1", "rouge2", "rougeL"]
@@ -210,18 +209,20 @@ class Rouge(PairMetric):
         return ""
 
     def remark(self, items: Sequence[Item]) -> str:
-        """Which letters package rouge_score drops from the row's texts, the first of
-        them.
-        """
+        """Which letters package rouge_score drops from the row's texts."""
         if self.package != "rouge_score" or self.tokenize != "ascii":
             return ""
         for text in itertools.chain.from_iterable(items):
             # A text that is not here has nothing but a hash.
-            if isinstance(text, str) and (dropped := _not_ascii(text)):
-                return (
-                    f"package rouge_score drops letters ({dropped}); "
-                    "-s tokenize=unicode keeps them"
-                )
+            if isinstance(text, str) and not text.isascii():
+                others = [
+                    sign for sign in text if sign.isalnum() and not sign.isascii()
+                ]
+                if others:
+                    return (
+                        f"package rouge_score drops letters ({''.join(others[:5])}); "
+                        "-s tokenize=unicode keeps them"
+                    )
         return ""
 
     @functools.cached_property
@@ -245,28 +246,28 @@ class Rouge(PairMetric):
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
         """(F, P, R) of each (output, reference) pair."""
-        values: list[Found] = []
+        return [self._compared(output, reference) for output, reference in items]
+
+    def _compared(self, output: str, reference: str) -> Found:
+        """(F, P, R) of a pair; FAILED where a sentence is too long for the package."""
+        if self.package == "rouge_score" and self.type == "rougeL":
+            return self._by_subsequence(output, reference)
         too_long = f"a sentence is too long for {self.type} of package {self.package}"
-        for output, reference in items:
-            if self.package == "rouge_score" and self.type == "rougeL":
-                values.append(self._by_subsequence(output, reference))
-                continue
-            end = {"rouge_score": "\n", "rouge": "."}[self.package]
-            largest = _LARGEST_TABLES[self.package]
-            if "L" in self.type and _table(output, reference, end) > largest:
-                values.append(Judgment.missing(Status.FAILED, too_long))
-                continue
-            if self.package == "rouge_score":
-                score = self._loaded.score(reference, output)[self.type]
-                values.append((score.fmeasure, score.precision, score.recall))
-                continue
-            try:
-                [scores] = self._loaded.get_scores(output, reference)
-                score = scores[_PYPI[self.type]]
-                values.append((score["f"], score["p"], score["r"]))
-            except RecursionError:
-                values.append(Judgment.missing(Status.FAILED, too_long))
-        return values
+        end, largest = _TABLES[self.package]
+        pairs = 1  # of words in the table of the two longest sentences
+        for text in (output, reference):
+            pairs *= max(map(len, map(str.split, text.split(end))))
+        if "L" in self.type and pairs > largest:
+            return Judgment.missing(Status.FAILED, too_long)
+        if self.package == "rouge_score":
+            score = self._loaded.score(reference, output)[self.type]
+            return score.fmeasure, score.precision, score.recall
+        try:
+            [scores] = self._loaded.get_scores(output, reference)
+        except RecursionError:
+            return Judgment.missing(Status.FAILED, too_long)
+        of_type = scores[_PYPI[self.type]]
+        return of_type["f"], of_type["p"], of_type["r"]
 
     def _by_subsequence(self, output: str, reference: str) -> tuple[float, ...]:
         """(F, P, R) of ROUGE-L as package rouge_score has them, without its table of
@@ -303,17 +304,6 @@ def subsequence_length(first: Sequence[str], second: Sequence[str]) -> int:
         matching = row & places.get(word, 0)
         row = ((row + matching) | (row - matching)) & all_places
     return len(first) - row.bit_count()
-
-
-def _table(output: str, reference: str, end: str) -> int:
-    """How many pairs of words a package's table has at most for two sentences.
-
-    end: of a sentence.
-    """
-    pairs = 1
-    for text in (output, reference):
-        pairs *= max(map(len, map(str.split, text.split(end))))
-    return pairs
 
 
 def unspaced(items: Sequence[Item], advice: str) -> str:
@@ -356,14 +346,6 @@ def unicode_words(text: str, stemmer: Any = None) -> list[str]:
     if stemmer is None:
         return words
     return [stemmer.stem(word) if len(word) > 3 else word for word in words]
-
-
-def _not_ascii(text: str) -> str:
-    """The first five letters or digits of a text that are not of a-z and 0-9."""
-    if text.isascii():
-        return ""
-    others = [letter for letter in text if not letter.isascii() and letter.isalnum()]
-    return "".join(others[:5])
 
 
 class RememberingStemmer:

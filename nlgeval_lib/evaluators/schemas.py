@@ -3,10 +3,6 @@
 Each is an object whose keys are all required and come in the order of the alphabet,
 `feedback` and `reasoning` before `score`. Texts are bounded in length by the room that
 the token limit leaves, so that the verdict is within it.
-
-`an_object`, `a_list`, `a_text` and `a_number` are the building blocks; `a_score`,
-`a_reasoned_score`, `named_texts` and `error_list` are the forms that evaluators ask
-for. `is_whole` and `text_of` read the answers.
 """
 
 from __future__ import annotations
@@ -37,12 +33,11 @@ def an_object(properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def a_list(of: Mapping[str, Any], least: int, most: int) -> dict[str, Any]:
-    """A list of `least` to `most` things of a schema."""
+def _a_list(of: Mapping[str, Any], least: int, most: int) -> dict[str, Any]:
     return {"type": "array", "items": dict(of), "minItems": least, "maxItems": most}
 
 
-def a_text(room: int) -> dict[str, Any]:
+def _a_text(room: int) -> dict[str, Any]:
     """A text of one to `room` letters; one letter where there is no room."""
     longest = max(1, min(room, _MOST))
     return {"type": "string", "minLength": 1, "maxLength": longest}
@@ -62,7 +57,7 @@ def a_reasoned_score(names: Sequence[str], lead: str, room: int) -> dict[str, An
     """`{"reasoning": "...", "score": 4}` within `room` tokens; `lead` is the key of the
     text, before "score" in the alphabet.
     """
-    text = a_text(room * LETTERS - _FRAME)
+    text = _a_text(room * LETTERS - _FRAME)
     return an_object({lead: text, "score": a_number(names)})
 
 
@@ -71,15 +66,13 @@ def named_texts(key: str, least: int, most: int, room: int) -> dict[str, Any]:
     within `room` tokens.
     """
     share = room * LETTERS // most - _FRAME  # letters of one entry's two texts
-    entry = an_object({"name": a_text(24), "definition": a_text(share - 24)})
-    return an_object({key: a_list(entry, least, most)})
+    entry = an_object({"name": _a_text(24), "definition": _a_text(share - 24)})
+    return an_object({key: _a_list(entry, least, most)})
 
 
 def error_list(aspects: Sequence[str], room: int) -> dict[str, Any]:
-    """`{"errors": [...]}`, up to five errors within `room` tokens, as `TigerScore`
-    reads them.
-
-    aspects: those that an error can have; any where there are none.
+    """`{"errors": [...]}`, up to five errors within `room` tokens, of these aspects
+    (any where there are none), as `TigerScore` reads them.
 
     Source: TIGERScore, Table 17 (the keys); section 2.2 and appendix A.1 (penalties of
     0.5 to 5).
@@ -88,21 +81,19 @@ def error_list(aspects: Sequence[str], room: int) -> dict[str, Any]:
     # An error with short texts takes 200 letters, 130 of them keys and marks; location,
     # aspect and explanation share the others.
     most = max(1, min(5, room // 200))
-    share = (room - 16) // most - 130
-    aspect: dict[str, Any] = a_text(share // 3)
-    if aspects:
-        aspect = {"type": "string", "enum": list(aspects)}
+    text = _a_text(((room - 16) // most - 130) // 3)
+    aspect = {"type": "string", "enum": list(aspects)} if aspects else text
     reductions = [0.5, 1, 2, 3, 4, 5]
     error = an_object(
         {
-            "error_location": a_text(share // 3),
+            "error_location": text,
             "error_aspect": aspect,
-            "explanation": a_text(share // 3),
+            "explanation": text,
             "severity": {"type": "string", "enum": ["Major", "Minor"]},
             "score_reduction": {"type": "number", "enum": reductions},
         }
     )
-    return an_object({"errors": a_list(error, 0, most)})
+    return an_object({"errors": _a_list(error, 0, most)})
 
 
 def is_whole(answer: str) -> bool:
@@ -116,8 +107,7 @@ def is_whole(answer: str) -> bool:
 
 def text_of(answer: str, key: str) -> str:
     """The text under a key of a JSON answer; "" where there is none."""
-    try:
-        value = files.from_json(answer)
-    except ValueError:
+    if not is_whole(answer):
         return ""
+    value = files.from_json(answer)
     return str(value.get(key, "")) if isinstance(value, dict) else ""

@@ -32,15 +32,14 @@ def key(*parts: str | HashedText) -> bytes:
 
 class ValueCache:
     """A map from 32-byte keys to short tuples of float64, in one SQLite file (made when
-    it is first needed) that several processes may use. Each `put` is one
-    transaction.
+    it is first needed) that several processes may use; each call may raise CacheError.
     """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, Values]:
-        """The stored values of those `keys` that are there. Raises: CacheError."""
+        """The stored values of those `keys` that are there."""
         distinct = list(dict.fromkeys(keys))
         stored: dict[bytes, Values] = {}
         if not distinct or not self.path.exists():
@@ -56,9 +55,7 @@ class ValueCache:
         return stored
 
     def put(self, values: Mapping[bytes, Sequence[float]]) -> None:
-        """Store values, all or none of them; a key that is there already is
-        overwritten. Raises: CacheError.
-        """
+        """Store values, all or none of them; a key that is there is overwritten."""
         rows = []
         for key, numbers in values.items():
             rows.append((key, struct.pack(f"<{len(numbers)}d", *numbers)))
@@ -73,7 +70,6 @@ class ValueCache:
 
         Each key is locked as a byte of a file beside the cache: free when the process
         ends, however it ends.
-        Raises: CacheError.
         """
         mode = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
         with self._cache_errors():

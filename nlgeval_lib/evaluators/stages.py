@@ -101,37 +101,34 @@ def plan(
     engine, store: whose stored completions answer a stage; else stand-ins do.
     """
     planned: list[Stage] = []
+    answers: Any = None
     exact = True
-    with contextlib.closing(stages):
-        stage = _next_stage(stages, None)
-        while stage is not None:
-            keys = _keys(stage, engine, store)
+    with contextlib.closing(stages), contextlib.suppress(StopIteration):
+        while True:
+            stage = stages.send(answers)
+            keys: Sequence[Sequence[str]] = ()
+            if engine is not None and has_completions(engine, store):
+                keys = [
+                    request.keys(engine, stage.sampling) for request in stage.requests
+                ]
             requests = tuple(stage.requests)
             planned.append(replace(stage, requests=requests, exact=exact, keys=keys))
             if stage.last:
                 break
             # After an estimated stage nothing is looked up: its requests are guesses.
             stored: Sequence[Draws | None] = [None] * len(requests)
-            if exact:
-                stored = _stored(keys, store) if keys else stored
-                exact = None not in stored
-            stage = _next_stage(stages, _filled_up(stage, stored))
+            if exact and keys:
+                stored = _stored(keys, store)
+            exact = exact and None not in stored
+            answers = _filled_up(stage, stored)
     return planned
-
-
-def _next_stage(stages: Stages[Any], answers: Any) -> Stage | None:
-    """The stage after these answers (None to start); None after the last one."""
-    try:
-        return stages.send(answers)
-    except StopIteration:
-        return None
 
 
 def _filled_up(stage: Stage, stored: Sequence[Draws | None]) -> list[Draws]:
     """The stored answers of a stage, its stand-in where there is none."""
     texts = stage.stand_in
     if isinstance(texts, str):
-        texts = [texts] * len(stage.requests)
+        texts = [texts] * len(stored)
     answers: list[Draws] = []
     for draws, text in zip(stored, texts, strict=True):
         if draws is None:
@@ -145,15 +142,6 @@ def has_completions(engine: Engine | None, store: Store | None) -> bool:
     if engine is None or store is None:
         return False
     return (engine.model, engine.revision) in store.census()
-
-
-def _keys(
-    stage: Stage, engine: Engine | None, store: Store | None
-) -> Sequence[Sequence[str]]:
-    """The keys of each request's draws; none where nothing of the model is stored."""
-    if engine is None or not has_completions(engine, store):
-        return ()
-    return [request.keys(engine, stage.sampling) for request in stage.requests]
 
 
 def _stored(keys: Sequence[Sequence[str]], store: Any) -> list[Draws | None]:

@@ -10,23 +10,24 @@ right (sections 3.3 and 4.5).
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Unpack
 
 import pandas as pd
 
 from nlgeval_lib import prompts
-from nlgeval_lib.engines import Request, Sampling
+from nlgeval_lib.engines import Request
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import NotAllowed, choose
 from nlgeval_lib.evaluators.judge import (
     ChatFormat,
     Judge,
+    JudgeSettings,
+    SettingsWithoutChat,
     combine,
     cut,
     failed,
@@ -43,49 +44,6 @@ from nlgeval_lib.records import Completion, Judgment, Sample, Status
 # The analysis of an output without errors.
 PERFECT = (
     "The model-generated output contains 0 errors, with a total score reduction of 0."
-)
-# Task -> the prompt of its first turn (Tables 11 to 16).
-FIRST_STEP = {
-    "Summ": "reference_summarization",
-    "Trans": "reference_translation",
-    "D2T": "reference_data_to_text",
-    "MathQA": "reference_math_qa",
-    "LF-QA": "reference_long_form_qa",
-    "Instruct": "reference_instruction_following",
-}
-# What a plan takes for the analysis of the first turn.
-_STAND_IN = (
-    "The output leaves out a detail of the reference (minor) and changes a date "
-    "(major)."
-)
-# What `AnalysisCheck` asks for, as judges call it in a sentence.
-_FAULTS = r"""
-    (?: factual\s+ (?: errors? | inaccurac\w+ | mistakes? )
-      | hallucinat\w+
-      | inaccurac\w+ )
-"""
-# "does not appear to contain any factual errors", "without any hallucination"
-_FREE = re.compile(
-    rf"""
-    \b (?: does\s+not | do\s+not | doesn't | don't | did\s+not | didn't ) \s+
-       (?: appear\s+to\s+ | seem\s+to\s+ )?
-       (?: include | contain | have | introduce | show ) \b
-       [^.!?\n]{{0,30}} \b {_FAULTS}
-    | \b (?: no | without | free\s+(?:of|from) ) \s+
-         (?: any\s+ | apparent\s+ | obvious\s+ )?
-         {_FAULTS}
-    """,
-    re.VERBOSE,
-)
-# "contains several factual errors"
-_HAS = re.compile(
-    rf"""
-    \b (?: includes | contains | has | introduces | shows ) \s+
-       (?: a\s+ | an\s+ | some\s+ | several\s+ | multiple\s+ | many\s+
-         | one\s+ | two\s+ | at\s+least\s+one\s+ )?
-       {_FAULTS}
-    """,
-    re.VERBOSE,
 )
 
 
@@ -138,7 +96,7 @@ class TigerScore(Judge):
     takes the whole part of the total that the first line announces, as the published
     decoder does.
     chat: the checkpoints were trained on the bare prompt, hence `raw`.
-    common: the other settings of `Judge`.
+    judge: the other settings of `Judge`.
 
     Details: `errors`, each with location, aspect, explanation, severity and penalty;
     `n_errors`; `header_errors`, `header_total`, what the first line says; `agrees`,
@@ -170,9 +128,9 @@ class TigerScore(Judge):
         task: str | None = None,
         decoder: str = "sum",
         chat: str | ChatFormat = "raw",
-        **common: Any,
+        **judge: Unpack[SettingsWithoutChat],
     ) -> None:
-        super().__init__(chat=chat, **common)
+        super().__init__(chat=chat, **judge)
         self.instruction = instruction
         self.decoder = choose("decoder", decoder, ("sum", "authors"))
         self.task = None if task is None else find_task(task)
@@ -186,15 +144,15 @@ class TigerScore(Judge):
             hypothesis_output=sample.output,
         )
 
-    def settings(self) -> dict[str, Any]:
-        return {
-            "decoder": self.decoder,
-            "instruction": _instruction_hash(self.instruction),
-        }
+    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
+        """The parser of the decoder: `error_analysis` or `tigerscore_authors`."""
+        return error_analysis if self.decoder == "sum" else tigerscore_authors
 
-    def form(self, stage: str = "score") -> dict[str, Any]:
-        """A pattern of whole analyses (see `analysis_form`)."""
-        return {"regex": analysis_form(self.sampling.max_tokens)}
+    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
+        """The penalties' sum; missing, and not perfect, where an analysis cannot be
+        read.
+        """
+        return _summed(self.reader(sample)(completion.text), self.task)
 
     def schema(self, stage: str = "score") -> dict[str, Any]:
         """A list of errors, with the task's aspects. Raises: ValueError for `authors`."""
@@ -206,27 +164,15 @@ class TigerScore(Judge):
         aspects = () if self.task is None else tuple(self.task.aspects)
         return schemas.error_list(aspects, self.sampling.max_tokens)
 
-    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """The parser of the decoder: `error_analysis` or `tigerscore_authors`."""
-        return error_analysis if self.decoder == "sum" else tigerscore_authors
-
-    def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The penalties' sum; missing, and not perfect, where an analysis cannot be
-        read.
-        """
-        return read_analysis(completion.text, self.task, self.decoder)
+    def settings(self) -> dict[str, Any]:
+        instruction = short_hash(self.instruction) if self.instruction else None
+        return {"decoder": self.decoder, "instruction": instruction}
 
 
-def read_analysis(
-    text: str, task: Task | None = None, decoder: str = "sum"
-) -> Judgment:
-    """An error analysis, in lines or JSON, as a judgment with the details that
-    `TigerScore` names.
-
-    task: by whose aspects penalties are summed, others as "other"; None for no sums.
-    decoder: `sum` or `authors`.
+def _summed(analysis: Any, task: Task | None) -> Judgment:
+    """A parsed analysis as a judgment with the details that `TigerScore` names;
+    penalties of aspects that the task does not have are summed as "other".
     """
-    analysis = error_analysis(text) if decoder == "sum" else tigerscore_authors(text)
     details: dict[str, Any] = {
         "errors": analysis.errors,
         "header_errors": analysis.header_errors,
@@ -241,18 +187,6 @@ def read_analysis(
             sums[aspect] = sums.get(aspect, 0.0) + error.penalty
         details["aspects"] = sums
     return analysis.judgment(**details)
-
-
-def _is_whole(draw: Completion) -> bool:
-    """Whether a completion has a text, and all of it: only then is it rewritten."""
-    if draw.finish_reason == "length" or failed(draw):
-        return False
-    return bool(draw.text.strip())
-
-
-def _instruction_hash(instruction: str) -> str | None:
-    """How a signature names an instruction for all rows; None where there is none."""
-    return short_hash(instruction) if instruction else None
 
 
 def _lines(*texts: str) -> str:
@@ -285,37 +219,20 @@ def gold_shares(scores: pd.DataFrame | Sequence[float]) -> dict[str, float]:
     }
 
 
-def analysis_form(room: int) -> str:
-    """A pattern of whole analyses of up to five errors that end within `room` tokens of
-    a letter or more; fewer errors and shorter texts where it is small.
-
-    Source: TIGERScore, Table 9 (what is said of each error).
-    """
-    # The first line takes at most 80 letters, the words of each error 100; three free
-    # texts an error share what remains.
-    most = max(1, min(5, (room - 80) // 170))
-    length = max(1, (room - 80 - 100 * most) // (3 * most))
-    free = rf"[^\s][^\n]{{0,{length - 1}}}"
-    alternatives = [_header_form("0", "0")]
-    errors = ""
-    for number in range(1, most + 1):
-        errors += (
-            rf"\nError location {number}: {free}"
-            rf"\nError aspect {number}: [A-Za-z]{{1,{length}}}"
-            rf"\nExplanation {number}: {free}"
-            rf"\nSeverity {number}: (Major|Minor)"
-            rf"\nScore reduction {number}: (0\.5|[1-5])"
-        )
-        alternatives.append(_header_form(str(number), r"[1-9](\.5)?") + errors)
-    return "(" + "|".join(alternatives) + ")"
-
-
-def _header_form(errors: str, reduction: str) -> str:
-    """A pattern of an analysis's first line, with patterns for its two numbers."""
-    return (
-        rf"The model-generated output contains {errors} errors, "
-        rf"with a total score reduction of {reduction}\."
-    )
+# Task -> the prompt of the first of the two turns (Tables 11 to 16).
+_FIRST_TURN = {
+    "Summ": "reference_summarization",
+    "Trans": "reference_translation",
+    "D2T": "reference_data_to_text",
+    "MathQA": "reference_math_qa",
+    "LF-QA": "reference_long_form_qa",
+    "Instruct": "reference_instruction_following",
+}
+# What a plan takes for the analysis of the first turn.
+_STAND_IN = (
+    "The output leaves out a detail of the reference (minor) and changes a date "
+    "(major)."
+)
 
 
 class TigerScoreReferenceBased(Judge):
@@ -326,8 +243,7 @@ class TigerScoreReferenceBased(Judge):
     instruction: what outputs were to do, for rows that do not say.
     label: what stands before the reference in the four prompts that print it without
     one.
-    chat: must be of the style `messages`.
-    common: the other settings of `Judge`.
+    judge: the settings of `Judge`; `chat` must be of the style `messages`.
 
     Score and details are those of `TigerScore`, and `analysis`, the text of the first
     turn.
@@ -345,10 +261,9 @@ class TigerScoreReferenceBased(Judge):
         task: str,
         instruction: str = "",
         label: str = "Reference: ",
-        chat: str | ChatFormat = "messages",
-        **common: Any,
+        **judge: Unpack[JudgeSettings],
     ) -> None:
-        super().__init__(chat=chat, **common)
+        super().__init__(**judge)
         if self.chat.style != "messages":
             raise ValueError(
                 f"chat {self.chat.label!r}; the two turns are a conversation: "
@@ -357,7 +272,7 @@ class TigerScoreReferenceBased(Judge):
         self.task = find_task(task)
         self.instruction = instruction
         self.label = label
-        self.first = prompts.template(f"tigerscore/{FIRST_STEP[self.task.label]}")
+        self.first = prompts.template(f"tigerscore/{_FIRST_TURN[self.task.label]}")
         self.needs = ("output", "references")
         slots = self.first.variables
         asks = any(slot.startswith("generation_instruction") for slot in slots)
@@ -373,7 +288,6 @@ class TigerScoreReferenceBased(Judge):
         if self.task.label not in ("Summ", "MathQA"):
             reference = f"{self.label}{reference}"
         aspects = self.task.aspects
-        descriptions = itertools.starmap("{}: {}".format, aspects.items())
         values = {
             "generation_instruction": instruction,
             "input_context": source,
@@ -382,7 +296,7 @@ class TigerScoreReferenceBased(Judge):
             "hypothesis_output": sample.output,
             "task": self.task.name,
             "aspects_list": ", ".join(aspects),
-            "aspects_descriptions": "\n".join(descriptions),
+            "aspects_descriptions": "\n".join(map(": ".join, aspects.items())),
         }
         # Each of the six prompts has some of these slots.
         slots = {name: values[name] for name in self.first.variables}
@@ -405,13 +319,12 @@ class TigerScoreReferenceBased(Judge):
         JSON; the draws' scores are combined.
         """
         requests = [self.request(sample) for sample in samples]
-        analyses = yield Stage("analyse", requests, self.shaped("analyse"), _STAND_IN)
+        analyses = yield Stage("analyse", requests, self.sampling, _STAND_IN)
         rewritten = []
         for sample, draws in zip(samples, analyses, strict=True):
             for draw in filter(_is_whole, draws):
                 rewritten.append(self.second(sample, draw.text))
-        single = dataclasses.replace(self.sampling, n=1)
-        sampling = self.shaped("format", single)
+        sampling = self.shaped("score", dataclasses.replace(self.sampling, n=1))
         formatted = yield Stage("format", rewritten, sampling, self.stand_in, last=True)
         # The rewritten answers come in the order of the whole analyses.
         answers = iter(formatted)
@@ -435,43 +348,60 @@ class TigerScoreReferenceBased(Judge):
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """The penalties' sum, from the JSON of the second turn."""
-        return read_analysis(completion.text, self.task)
-
-    def shaped(
-        self, stage: str = "score", sampling: Sampling | None = None
-    ) -> Sampling:
-        """The first turn is free text; the second is held to the form."""
-        if stage == "analyse":
-            return self.sampling
-        return super().shaped(stage, sampling)
+        return _summed(error_analysis(completion.text), self.task)
 
     def schema(self, stage: str = "score") -> dict[str, Any]:
         """A list of errors with the task's aspects, for the second turn."""
         return schemas.error_list(tuple(self.task.aspects), self.sampling.max_tokens)
 
-    def form(self, stage: str = "score") -> dict[str, Any]:
-        """A pattern of the second turn: the JSON of Table 17 with no error or one."""
-        # The keys take at most 170 letters; location and explanation share the others.
-        length = max(1, (self.sampling.max_tokens - 170) // 2)
-        free = rf"[A-Za-z ]{{1,{length}}}"
-        aspect = "|".join(self.task.aspects)
-        error = (
-            rf'\{{"error_location": "{free}", "error_aspect": "({aspect})", '
-            rf'"explanation": "{free}", '
-            r'"severity": "(Major|Minor)", "score_reduction": (0\.5|[1-5])\}'
-        )
-        return {"regex": r'\{"errors": (\{\}|\{"error_1": ' + error + r"\})\}"}
-
     def settings(self) -> dict[str, Any]:
         return {
             "task": self.task.label,
             "label": self.label.strip(" :") or "none",
-            "instruction": _instruction_hash(self.instruction),
+            "instruction": short_hash(self.instruction) if self.instruction else None,
         }
 
     def templates(self) -> Sequence[Template]:
         """The prompts of both turns."""
         return (self.first, prompts.template("tigerscore/format_json"))
+
+
+def _is_whole(draw: Completion) -> bool:
+    """Whether a completion has a text, and all of it: only then is it rewritten."""
+    if draw.finish_reason == "length" or failed(draw):
+        return False
+    return bool(draw.text.strip())
+
+
+# What `AnalysisCheck` asks for, as judges call it in a sentence.
+_FAULTS = r"""
+    (?: factual\s+ (?: errors? | inaccurac\w+ | mistakes? )
+      | hallucinat\w+
+      | inaccurac\w+ )
+"""
+# "does not appear to contain any factual errors", "without any hallucination"
+_FREE = re.compile(
+    rf"""
+    \b (?: does\s+not | do\s+not | doesn't | don't | did\s+not | didn't ) \s+
+       (?: appear\s+to\s+ | seem\s+to\s+ )?
+       (?: include | contain | have | introduce | show ) \b
+       [^.!?\n]{{0,30}} \b {_FAULTS}
+    | \b (?: no | without | free\s+(?:of|from) ) \s+
+         (?: any\s+ | apparent\s+ | obvious\s+ )?
+         {_FAULTS}
+    """,
+    re.VERBOSE,
+)
+# "contains several factual errors"
+_HAS = re.compile(
+    rf"""
+    \b (?: includes | contains | has | introduces | shows ) \s+
+       (?: a\s+ | an\s+ | some\s+ | several\s+ | multiple\s+ | many\s+
+         | one\s+ | two\s+ | at\s+least\s+one\s+ )?
+       {_FAULTS}
+    """,
+    re.VERBOSE,
+)
 
 
 class AnalysisCheck(Judge):
@@ -481,19 +411,20 @@ class AnalysisCheck(Judge):
     question: `hallucination` asks, with the reference in view, whether the analysis has
     factual errors or hallucinations (a yes is 0); `reasonable` asks whether it is
     reasonable (a yes is 1).
-    common: the settings of `Judge`.
+    judge: the settings of `Judge`.
 
     Source: TIGERScore, section 4.5, Tables 7 and 22 (hallucination); section 3.3, Table
     20 (reasonable).
     """
 
     name = "tigerscore-check"
-    defaults = MappingProxyType({"temperature": 0.0, "max_tokens": 256})
     stand_in = "No"
     choices = ("Yes", "No")
 
-    def __init__(self, question: str = "hallucination", **common: Any) -> None:
-        super().__init__(**common)
+    def __init__(
+        self, question: str = "hallucination", **judge: Unpack[JudgeSettings]
+    ) -> None:
+        super().__init__(**judge)
         self.question = choose("question", question, ("hallucination", "reasonable"))
         self.needs = ("output", "instruction", "analysis")
         if question == "hallucination":
@@ -511,6 +442,10 @@ class AnalysisCheck(Judge):
         if self.question == "hallucination":
             values["reference_output"] = sample.references[0]
         return self.template.render(**values)
+
+    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
+        """The parser `yes_no`."""
+        return yes_no
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """Whether the answer speaks for the analysis. A yes or no that a sentence
@@ -546,11 +481,7 @@ class AnalysisCheck(Judge):
         answer = {"type": "string", "enum": list(self.choices)}
         return schemas.an_object({"answer": answer})
 
-    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """The parser `yes_no`."""
-        return yes_no
-
-    def verdicts(self, sample: Sample | None = None) -> dict[str, float]:
+    def verdicts(self, sample: Sample | None = None) -> Mapping[str, float]:
         """Yes and No with what they say of the analysis: 1 for it, 0 against it."""
         good = float(self.question == "reasonable")
         return {"Yes": good, "No": 1.0 - good}

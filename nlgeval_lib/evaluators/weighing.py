@@ -45,14 +45,20 @@ def weigh(
     if position is None:
         reason = "the log-probabilities do not show where the score was written"
         return Judgment.missing(Status.UNPARSED, reason)
-    probabilities = _probabilities(completion.logprobs[position], values)
+    # The probability of each verdict that has one, summed over its spellings.
+    names = {name.casefold(): name for name in values}
+    summed = dict.fromkeys(values, 0.0)
+    for token, logprob in completion.logprobs[position].items():
+        name = names.get(token.strip().casefold())
+        if name is not None:
+            summed[name] += math.exp(min(logprob, 0.0))
+    probabilities = {name: p for name, p in summed.items() if p > 0}
     mass = math.fsum(probabilities.values())
     if not mass > 0:
         reason = "no declared score has a probability where the score was written"
         return Judgment.missing(Status.UNPARSED, reason)
-    weighted = [values[name] * p for name, p in probabilities.items()]
     # Over the mass, as the verdicts' probabilities need not add up to 1.
-    value = math.fsum(weighted) / mass
+    value = math.fsum(values[name] * p for name, p in probabilities.items()) / mass
     details = {
         **stated.details,
         "probabilities": probabilities,
@@ -61,21 +67,6 @@ def weigh(
         "stated": stated.value,
     }
     return Judgment(value, Status.OK, "", MappingProxyType(details))
-
-
-def _probabilities(
-    row: Mapping[str, float], values: Mapping[str, float]
-) -> dict[str, float]:
-    """The probability of each verdict that has one, summed over its spellings; `row` is
-    token -> log-probability.
-    """
-    names = {name.casefold(): name for name in values}
-    summed = dict.fromkeys(values, 0.0)
-    for token, logprob in row.items():
-        name = names.get(token.strip().casefold())
-        if name is not None:
-            summed[name] += math.exp(min(logprob, 0.0))
-    return {name: p for name, p in summed.items() if p > 0}
 
 
 def _token_position(
@@ -90,7 +81,6 @@ def _token_position(
     verdict = completion.text[start:end]
     text = _without_blanks(completion.text)
     goal = len(_without_blanks(completion.text[:start]))
-    first = 0
     if completion.reasoning:
         # The tokens of the reasoning come before those of the text.
         chosen = [next(iter(row), "") for row in completion.logprobs]
@@ -117,5 +107,4 @@ def _token_position(
 
 
 def _without_blanks(text: str) -> str:
-    """The text without any white space."""
     return "".join(text.split())

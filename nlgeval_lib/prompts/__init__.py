@@ -5,8 +5,8 @@ from, a line `---`, and the body with slots `{{name}}`, which is split when it i
 rendering joins parts, and never looks at text that data have.
 
 `template` gives a `Template` by its name, `of_text` makes one of a text, `names` lists
-them; `load_definitions` gives the aspects or criteria of a paper. `printed` compares
-templates with what the papers print, `prompt_files` reads a prompt of one's own.
+them; `load_definitions` gives the aspects or criteria of a paper. `prompt_files` reads
+a prompt of one's own.
 """
 
 from __future__ import annotations
@@ -58,10 +58,7 @@ class Template:
 
     @property
     def sha(self) -> str:
-        """The first 12 hexadecimal digits of the SHA-256 over the parts.
-
-        It changes with every change of a prompt.
-        """
+        """The first 12 hexadecimal digits of the SHA-256 over the parts."""
         digest = hashlib.sha256()
         for turn, part in enumerate(self.parts):
             data = part.encode("utf-8", "surrogatepass")
@@ -73,73 +70,39 @@ class Template:
         return digest.hexdigest()[:12]
 
     def render(self, /, **variables: str | int) -> str:
-        """The prompt: fixed parts and values in order.
+        """The prompt: fixed parts and the values of the slots in order; nothing is
+        added, stripped or interpreted.
 
-        Nothing is added, stripped or interpreted.
-
-        variables: the value of each slot.
         Raises: ValueError for a missing or unknown variable and for a value that is
         neither str nor int.
         """
-        values = self._checked(variables)
-        missing = [name for name in self.variables if name not in values]
-        if missing:
-            raise ValueError(
-                f"prompt {self.name}: missing {', '.join(missing)}; "
-                f"it takes {', '.join(self.variables)}"
-            )
-        return self._filled(values)
-
-    def bind(self, /, **variables: str | int) -> Template:
-        """The template with some slots filled for good. What is filled in is fixed text
-        from then on.
-
-        variables: the value of each slot that is filled; the others stay open.
-        Raises: ValueError for an unknown variable and for a value that is neither str
-        nor int.
-        """
-        values = self._checked(variables)
-        # Each slot with the fixed text after it.
-        parts = [self.parts[0]]
-        for slot, text in zip(self.parts[1::2], self.parts[2::2], strict=True):
-            if slot in values:
-                parts[-1] += values[slot] + text
-            else:
-                parts += [slot, text]
-        return dataclasses.replace(self, parts=tuple(parts))
-
-    def _filled(self, values: Mapping[str, str]) -> str:
-        """The parts joined, each slot's value in its place."""
-        parts = list(self.parts)
-        parts[1::2] = [values[slot] for slot in parts[1::2]]
-        return "".join(parts)
-
-    def _checked(self, variables: Mapping[str, object]) -> dict[str, str]:
-        """The values of slots as plain texts.
-
-        Raises: ValueError for an unknown variable and for a value that is neither str
-        nor int.
-        """
         slots = self.variables
-        takes = ", ".join(slots) or "none"
+        takes = f"it takes {', '.join(slots) or 'none'}"
         unknown = [name for name in variables if name not in slots]
-        if unknown:
-            raise ValueError(
-                f"prompt {self.name}: unknown {', '.join(unknown)}; it takes {takes}"
-            )
+        missing = [name for name in slots if name not in variables]
+        for fault, names in (("unknown", unknown), ("missing", missing)):
+            if names:
+                raise ValueError(
+                    f"prompt {self.name}: {fault} {', '.join(names)}; {takes}"
+                )
         values = {}
         for name, value in variables.items():
             if isinstance(value, bool) or not isinstance(value, str | int):
                 raise ValueError(
                     f"prompt {self.name}: variable {name!r} "
                     f"is {value!r} ({type(value).__name__}); "
-                    "give text or a whole number, others formatted as text. "
-                    f"It takes {takes}"
+                    f"give text or a whole number, others formatted as text; {takes}"
                 )
             # str(...) of a str subclass may be overridden; str.__str__ gives the
             # characters themselves.
             values[name] = str.__str__(value) if isinstance(value, str) else str(value)
-        return values
+        return self._filled(values)
+
+    def _filled(self, values: Mapping[str, str]) -> str:
+        """The parts joined, each slot's value in its place."""
+        parts = list(self.parts)
+        parts[1::2] = [values[slot] for slot in parts[1::2]]
+        return "".join(parts)
 
 
 def of_text(
@@ -185,10 +148,8 @@ def names() -> tuple[str, ...]:
 
 @functools.cache
 def template(name: str) -> Template:
-    """The template of that name, read once.
-
-    name: one of `names()`, such as "hdeval/decompose".
-    Raises: ValueError for an unknown name, naming the nearest.
+    """The template of a name such as "hdeval/decompose", read once. Raises: ValueError
+    for an unknown name, naming the nearest.
     """
     if name not in names():
         nearest = near(name, names()) or names()
@@ -205,12 +166,8 @@ def template(name: str) -> Template:
 
 
 def render(name: str, /, **variables: str | int) -> str:
-    """The prompt of that name with its slots filled.
-
-    name: one of `names()`.
-    variables: the value of each slot.
-    Raises: ValueError for an unknown prompt, a missing or unknown variable, a value
-    that is neither str nor int.
+    """The prompt of that name with its slots filled. Raises: ValueError as `template`
+    and `Template.render`.
     """
     return template(name).render(**variables)
 

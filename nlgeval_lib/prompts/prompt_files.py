@@ -27,8 +27,8 @@ PLACEHOLDERS = (
     "definition",
 )
 PAIR = ("output_1", "output_2")  # the two outputs of a prompt that compares
-_NAMES = "|".join((*PLACEHOLDERS, *PAIR))
-_PLACEHOLDER = re.compile(rf"\{{({_NAMES})\}}")
+_ALL = (*PLACEHOLDERS, *PAIR)
+_PLACEHOLDER = re.compile(rf"\{{({'|'.join(_ALL)})\}}")
 _DOUBLED = re.compile(rf"\{{{_PLACEHOLDER.pattern}\}}")  # "{{output}}"
 _WORD = re.compile(r"\{\s*([A-Za-z_][A-Za-z_0-9]*)\s*\}")  # any word in braces
 # lines that begin the system text and end it
@@ -38,11 +38,8 @@ _USER = "\n[user]\n"
 
 @dataclass(frozen=True, slots=True)
 class PromptFile:
-    """A prompt of one's own.
-
-    name: the file's name, or "own" for a text.
-    user: what the user turn says.
-    system: the system text; one without parts for none.
+    """A prompt of one's own: the file's name (or "own" for a text), what the user turn
+    says, and the system text (without parts for none).
     """
 
     name: str
@@ -53,6 +50,12 @@ class PromptFile:
     def placeholders(self) -> tuple[str, ...]:
         """The placeholders of both parts, each once, in order of first use."""
         return tuple(dict.fromkeys((*self.user.variables, *self.system.variables)))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that fill the placeholders, in their order."""
+        names = self.placeholders
+        return tuple(name.replace("reference", "references") for name in names)
 
     @property
     def of_pairs(self) -> bool:
@@ -73,7 +76,6 @@ def read(prompt: str | Path) -> PromptFile:
     A path that is not there counts from the repository's folder. A word in braces that
     is no placeholder is sent as it stands, with a warning.
 
-    prompt: the text, or the path.
     Raises: ValueError where there is no such file, no output in the prompt, one output
     of a pair alone, or a placeholder in double braces.
     """
@@ -83,7 +85,15 @@ def read(prompt: str | Path) -> PromptFile:
     if not any(f"{{{slot}}}" in text for slot in ("output", *PAIR)):
         path = located(text)
         name = path.name
-        text = _text_of(path)
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            raise ValueError(
+                f"prompt {path}: no such file; a prompt is a text with {{output}}, or "
+                "the path of a file that holds one"
+            ) from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(f"prompt {path}: cannot read it: {error}") from None
     text = text.replace("\r\n", "\n").removesuffix("\n")
     system = ""
     if text.startswith(_SYSTEM):
@@ -91,7 +101,19 @@ def read(prompt: str | Path) -> PromptFile:
         if not mark:
             raise ValueError(f"prompt {name}: after [system] a line [user] is needed")
     parts = PromptFile(name, _template(text, name), _template(system, name))
-    _check(parts)
+    shown = set(parts.placeholders)
+    pair = shown.intersection(PAIR)
+    if "output" not in shown and not pair:
+        raise ValueError(
+            f"prompt {name} shows no output: write {{output}} where the text to "
+            "judge is to stand"
+        )
+    half_a_pair = 0 < len(pair) < len(PAIR)
+    if half_a_pair or (pair and "output" in shown):
+        raise ValueError(
+            f"prompt {name}: a prompt that compares has {{output_1}} and "
+            "{output_2}, and no {output}"
+        )
     return parts
 
 
@@ -105,27 +127,8 @@ def located(path: str | Path) -> Path:
     return place
 
 
-def _text_of(path: Path) -> str:
-    """The text of a file.
-
-    Raises: ValueError where it cannot be read.
-    """
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ValueError(
-            f"prompt {path}: no such file; a prompt is a text with {{output}}, or the "
-            "path of a file that holds one"
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"prompt {path}: cannot read it: {error}") from None
-
-
 def _template(text: str, name: str) -> Template:
-    """The text with its placeholders as slots; a warning for other words in braces.
-
-    Raises: ValueError for a placeholder in double braces.
-    """
+    """The text with its placeholders as slots; a warning for other words in braces."""
     doubled = _DOUBLED.search(text)
     if doubled:
         raise ValueError(
@@ -133,9 +136,9 @@ def _template(text: str, name: str) -> Template:
             f"write {doubled[0][1:-1]}, which is filled in"
         )
     for word in dict.fromkeys(_WORD.findall(text)):
-        if word in (*PLACEHOLDERS, *PAIR):
+        if word in _ALL:
             continue
-        nearest = near(word, (*PLACEHOLDERS, *PAIR), n=1)
+        nearest = near(word, _ALL, n=1)
         hint = f" Did you mean {{{nearest[0]}}}?" if nearest else ""
         warnings.warn(
             f"prompt {name}: {{{word}}} is no placeholder and is sent as it "
@@ -143,23 +146,3 @@ def _template(text: str, name: str) -> Template:
             stacklevel=4,
         )
     return Template(name, tuple(_PLACEHOLDER.split(text)))
-
-
-def _check(prompt: PromptFile) -> None:
-    """Pass where the prompt shows what is judged.
-
-    Raises: ValueError for no output, half a pair, or a pair beside a single output.
-    """
-    placeholders = set(prompt.placeholders)
-    pair = placeholders.intersection(PAIR)
-    if "output" not in placeholders and not pair:
-        raise ValueError(
-            f"prompt {prompt.name} shows no output: write {{output}} where the text to "
-            "judge is to stand"
-        )
-    half_a_pair = 0 < len(pair) < len(PAIR)
-    if half_a_pair or (pair and "output" in placeholders):
-        raise ValueError(
-            f"prompt {prompt.name}: a prompt that compares has {{output_1}} and "
-            "{output_2}, and no {output}"
-        )

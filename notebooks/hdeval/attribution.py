@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import contributions
 import numpy as np
 import pandas as pd
 from matplotlib import ticker
@@ -145,7 +146,7 @@ class Attribution:
         fitted = self.fit(kind, test, number)
         X = self.given.X.iloc[test]
         if measure == "weights":
-            return hdeval.weights(fitted, X), None
+            return contributions.weights(fitted, X), None
         if measure == "permutation":
             repeats = 3 if self.quick else 10
             Y = self.given.Y.iloc[test]
@@ -153,7 +154,9 @@ class Attribution:
                 fitted, X, Y, repeats=repeats, seed=self.seed
             )
             return frame, None
-        values = hdeval.shap_values(fitted, X, rows=rows, seed=self.seed, rounds=rounds)
+        values = contributions.shap_values(
+            fitted, X, rows=rows, seed=self.seed, rounds=rounds
+        )
         return values.importance(), values
 
     def measured(self) -> tuple[pd.DataFrame, dict[Panel, Any]]:

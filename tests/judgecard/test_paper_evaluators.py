@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 
 import numpy as np
 import pandas as pd
@@ -24,14 +23,11 @@ from nlgeval_lib.evaluators import (
     Prometheus,
     TigerScore,
     TigerScoreReferenceBased,
-    stages,
 )
 from nlgeval_lib.evaluators.coascore import CoAScore
 from nlgeval_lib.evaluators.llmscore import Aspect, RatingTask
 from nlgeval_lib.evaluators.prometheus import Rubric, family
 from nlgeval_lib.evaluators.tigerscore import (
-    PERFECT,
-    analysis_form,
     find_task,
     gold_shares,
     tasks,
@@ -112,66 +108,6 @@ def test_wrapping_follows_the_checkpoint(model, start):
     assert judge.plan([sample], engine=engine)[0].requests[0].prompt == text
 
 
-SAMPLE = Sample("s", "Hello.", instruction="Greet.", rubric=RUBRIC.text())
-
-
-def replies(judge: Prometheus, *of_stages: tuple[str, list[str]]) -> tuple:
-    """The judgment of one sample, and the stages that were asked.
-
-    of_stages: (what the stage is called, its draws), in the order of asking.
-    """
-    planned = list(of_stages)
-    asked = []
-
-    def answer(stage):
-        name, texts = planned.pop(0)
-        assert stage.name == name
-        asked.append(stage)
-        draws = [Completion(f"{name} {i}", text) for i, text in enumerate(texts)]
-        if name == "force":
-            return [[draw] for draw in draws]
-        return [draws]
-
-    [judgment] = stages.drive(judge.stages([SAMPLE]), answer)
-    assert not planned, "every stage is asked"
-    return judgment, asked
-
-
-def test_what_cannot_be_read_is_asked_for_again():
-    """Draws with a score stay; the others are drawn with another seed, until they have
-    one or the number of times is reached.
-    """
-    judge = Prometheus(reference=False, again=2)
-    judgment, asked = replies(
-        judge,
-        ("score", ["a [RESULT] 1", "b", "c"]),
-        ("again 1", ["d [RESULT] 5", "e [RESULT] 2", "f"]),
-        ("again 2", ["g [RESULT] 5", "h [RESULT] 5", "i"]),
-    )
-    values = judgment.details["values"]
-    assert values[:2] == (1, 2) and np.isnan(values[2])
-    assert judgment.value == 1.5 and judgment.details["asked_again"] == 3
-    assert [stage.sampling.seed for stage in asked] == [0, 1, 2]
-    judgment, asked = replies(judge, ("score", ["[RESULT] 1"] * 3))
-    assert judgment.value == 1 and "asked_again" not in judgment.details
-    with pytest.raises(ValueError, match="again needs a seed"):
-        Prometheus(again=1, sampling={"seed": None})
-
-
-def test_the_likeliest_score_is_taken_where_none_was_read():
-    """The judge goes on with its own text, in its checkpoint's form."""
-    judge = Prometheus(reference=False, force=True, chat="llama2", sampling={"n": 2})
-    judgment, asked = replies(
-        judge, ("score", ["Nice. [RESULT] 1", "So so."]), ("force", ["4"])
-    )
-    assert judgment.details["values"] == (1, 4) and judgment.details["forced"] == 1
-    [request] = asked[1].requests
-    assert request.prompt.endswith("###Feedback:  [/INST] So so. [RESULT] ")
-    assert asked[1].sampling.choice == ("1", "2", "3", "4", "5")
-    with pytest.raises(ValueError, match="a chat does not take"):
-        replies(Prometheus(reference=False, force=True, chat="messages"))
-
-
 @pytest.mark.parametrize(
     ("text", "way_out"),
     [
@@ -183,22 +119,6 @@ def test_the_likeliest_score_is_taken_where_none_was_read():
 def test_the_reason_names_the_setting_that_reads_it(text, way_out):
     read = Prometheus(rubric=False).parse(Completion("k", text))
     assert read.reason == f"no [RESULT] with a score{way_out}"
-
-
-def test_structured_completions_carry_a_verdict_of_the_scale():
-    form = Prometheus(structured=True, sampling={"max_tokens": 40}).shaped().regex
-    longest = "x" * 27 + "[RESULT] 5"
-    assert (
-        re.fullmatch(form, longest)
-        and len(longest) <= 40
-        and not re.fullmatch(form, "x" + longest)
-    )
-    assert not re.fullmatch(form, "x [RESULT] 6")
-    judge = Prometheus(structured=True, feedback=False, rubric=False, low=0, high=2)
-    assert judge.form() == {"regex": r"\[RESULT\] (0|1|2)"}
-    assert (
-        Prometheus(structured=True, low=1, high=10).form()["regex"].endswith("|9|10)")
-    )
 
 
 def test_the_authors_decoder_agrees_with_their_published_scores(needs):
@@ -243,51 +163,6 @@ def test_a_first_turn_that_fails_is_not_formatted():
     judge = TigerScoreReferenceBased(task="Trans", engine=engine)
     [judgment] = judge.judge([Sample("s", "x", instruction="i", references=("r",))])
     assert judgment.status is Status.FAILED and len(engine.asked) == 1
-
-
-def analysis(count: int, free: str) -> str:
-    """An analysis that says the same about each of its errors."""
-    errors = "".join(
-        f"\nError location {i}: {free}\nError aspect {i}: {free}\nExplanation {i}: {free}"
-        f"\nSeverity {i}: Major\nScore reduction {i}: 0.5"
-        for i in range(1, count + 1)
-    )
-    return f"The model-generated output contains {count} errors, with a total score reduction of 9.5.{errors}"
-
-
-def test_what_the_forms_allow_is_read():
-    assert re.fullmatch(analysis_form(100), PERFECT) and re.fullmatch(
-        analysis_form(1024), PERFECT
-    )
-    assert re.fullmatch(analysis_form(1024), analysis(2, "plain"))
-    # one error is what fits
-    assert not re.fullmatch(analysis_form(250), analysis(2, "plain"))
-    judge = TigerScoreReferenceBased(task="Trans", structured=True)
-    form = judge.form("format")["regex"]
-    assert re.fullmatch(form, '{"errors": {}}')
-    error = {
-        "error_location": "x",
-        "error_aspect": "Fluency",
-        "explanation": "y",
-        "severity": "Major",
-    }
-    one = json.dumps({"errors": {"error_1": {**error, "score_reduction": 0.5}}})
-    assert re.fullmatch(form, one) and judge.parse(Completion("k", one)).value == -0.5
-    assert judge.shaped("analyse").regex is None
-    assert TigerScore(structured=True).shaped().regex == analysis_form(1024)
-
-
-@pytest.mark.parametrize("room", [200, 250, 400, 700, 1024])
-def test_the_longest_analysis_of_a_form_fits(room):
-    texts = (
-        analysis(count, "x" * length)
-        for count in range(1, 6)
-        for length in range(1, room)
-    )
-    longest = max(
-        len(text) for text in texts if re.fullmatch(analysis_form(room), text)
-    )
-    assert longest <= room
 
 
 FACT = 'Bill murray thinks kung fu hustle is "the supreme achievement of the modern age in terms of comedy".'
@@ -415,20 +290,20 @@ def test_printed_aspects_take_the_place_of_a_list():
         CoAScore("story", aspects="printed")
 
 
-def test_structured_stages_hold_the_judge_to_the_aspects_names():
-    patterns = []
+def test_json_holds_the_judge_to_the_aspects_names():
+    schemas = []
 
     class Held(ScriptedEngine):
         def generate(self, asks, sampling):
-            patterns.append((sampling.regex, sampling.choice))
+            schemas.append(sampling.json_schema)
             return super().generate(asks, sampling)
 
-    engine = Held(answer)
-    scores = CoAScore("dialogue", n=5, engine=engine, structured=True).score([TALK])
-    assert scores["value"].tolist() == [5]
-    lines, numbers, last = patterns
-    assert re.fullmatch(lines[0], "Wits: Is it witty or dull.\n" * 5)
-    assert re.fullmatch(numbers[0], SCORED) and not re.fullmatch(
-        numbers[0], SCORED.replace("4", "6")
-    )
-    assert last[1] == ("1", "2", "3", "4", "5")
+    def in_json(request, draw):
+        named = {"aspects": [{"name": "Wit", "definition": "Is it witty?"}]}
+        scored = {"list": named, "scores": {"Wit": 5}, "target": {"score": 5}}
+        return json.dumps(scored[stage_of(request.text())])
+
+    judge = CoAScore("dialogue", n=1, engine=Held(in_json), structured="json")
+    assert judge.score([TALK])["value"].tolist() == [5]
+    _, scores, _ = schemas
+    assert json.loads(scores)["required"] == ["Wit"]

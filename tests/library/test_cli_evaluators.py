@@ -121,7 +121,7 @@ def test_every_metric_from_the_command_line(tmp_path, tiny_folder):
             "--model",
             str(tiny_folder),
             "-s",
-            'fixed={"task": "Rate", "quality": "well"}',
+            "prompt=Rate: {{source}}\n\nText:\n",
         ),
     }
     (tmp_path / "calls.json").write_text(

@@ -11,6 +11,7 @@ tests/library/test_evaluator_signatures.py` and named in CHANGELOG.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import math
 import re
@@ -24,7 +25,10 @@ from nlgeval_lib import datasets, evaluators
 from nlgeval_lib.engines import ScriptedEngine, complete
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import hdeval
+from nlgeval_lib.evaluators.judge import Judge
+from nlgeval_lib.evaluators.metric import Metric
 from nlgeval_lib.evaluators.stages import drive
+from nlgeval_lib.scoring.settings import parameters as settings
 
 TABLE = Path(__file__).parents[1] / "cases" / "evaluators.jsonl"
 CASES = (
@@ -227,6 +231,22 @@ def test_every_evaluator_that_can_be_made_here_has_a_case() -> None:
         "preference",  # judges pairs: test_preference.py
         "words",
     }
+
+
+@pytest.mark.parametrize("name", evaluators.names())
+def test_the_signature_names_every_setting(name: str) -> None:
+    """Also those that a class passes on to its bases; none hides behind `**`."""
+    kind = evaluators.get(name)
+    parameters = inspect.signature(kind).parameters
+    assert not {one.kind for one in parameters.values()} & {
+        inspect.Parameter.VAR_KEYWORD,
+        inspect.Parameter.VAR_POSITIONAL,
+    }
+    if isinstance(kind, type) and issubclass(kind, Judge):
+        assert {*inspect.signature(Judge).parameters} <= {*parameters}
+    elif isinstance(kind, type) and issubclass(kind, Metric):
+        assert "cache" in parameters
+    assert [*parameters] == [*dict.fromkeys(one for one, *_ in settings(kind))]
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ def test_published_criteria(name, layers):
     ] == layers and tree.depth == 3
     assert len(tree.nodes()) == sum(layers) and tree.nodes([0])[0].id == "overall"
     assert CriteriaTree.from_json(json.loads(json.dumps(asdict(tree)))) == tree
-    assert tree.up_to(1).depth == 1 and tree.up_to(3) == tree
+    assert tree.first_layer().depth == 1
 
 
 def test_nodes_know_their_parents():

@@ -1,4 +1,4 @@
-"""HD-Eval's aggregators, attribution and ablations: against scikit-learn and shap."""
+"""HD-Eval's aggregators, attribution and ablations: against scikit-learn."""
 
 from __future__ import annotations
 
@@ -18,24 +18,10 @@ from nlgeval_lib.evaluators.hdeval import (
     permutation_importance,
     predictions,
     register,
-    shap_values,
-    weights,
 )
 from nlgeval_lib.evaluators.hdeval.attribution import top
 
 KINDS = ["dt", "lr", "mlp", "rf", "ridge"]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def uncompiled():
-    """What shap would compile, for half a minute, runs as it stands."""
-    import numba
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(numba.config, "DISABLE_JIT", True)
-        import shap  # noqa: F401
-
-        yield
 
 
 def scores_and_ratings(
@@ -126,15 +112,14 @@ def test_no_name_leads_to_code_outside_of_scikit_learn(tmp_path, monkeypatch):
             Aggregator(name)
 
 
-def test_any_regressor_is_an_aggregator():
-    """Predictions are scikit-learn's own, a target at a time; attribution knows it;
-    a name makes it one to keep.
-    """
+def test_any_regressor_is_an_aggregator_by_a_name():
+    """Predictions are scikit-learn's own, a target at a time; attribution knows it."""
     X, Y = scores_and_ratings()
-    ours = Aggregator(GradientBoostingRegressor(random_state=0)).fit(X[:80], Y[:80])
-    alone = Aggregator(GradientBoostingRegressor(random_state=0)).fit(
-        X[:80], Y[["a"]][:80]
-    )
+    register("gb", lambda seed: GradientBoostingRegressor(random_state=seed))
+    with pytest.raises(ValueError, match="already"):
+        register("gb", lambda seed: GradientBoostingRegressor())
+    ours = Aggregator("gb").fit(X[:80], Y[:80])
+    alone = Aggregator("gb").fit(X[:80], Y[["a"]][:80])
     assert alone.predict(X)["a"].equals(ours.predict(X)["a"])
     for target in Y:
         theirs = GradientBoostingRegressor(random_state=0).fit(
@@ -143,25 +128,11 @@ def test_any_regressor_is_an_aggregator():
         assert ours.predict(X[80:])[target].to_numpy() == pytest.approx(
             theirs.predict(X[80:].to_numpy()), abs=1e-9
         )
-    assert ours.signature()["agg"] == "GradientBoostingRegressor(random_state=0)"
+    assert ours.signature() == {"agg": "gb", "impute": "drop", "agg_seed": 0}
     assert ours.fresh().fit(X[:80], Y[:80]).predict(X[80:]).equals(ours.predict(X[80:]))
     assert permutation_importance(ours, X, Y)["a"].idxmax() == "c0"
-    shapley = shap_values(ours, X, rows=5, rounds=2)
-    assert shapley.base + shapley.values.sum(axis=1) == pytest.approx(
-        ours.predict_array(shapley.data), abs=1e-6
-    )
-    with pytest.raises(ValueError, match="kept by a name"):
-        ours.to_json()
-    register("gb", lambda seed: GradientBoostingRegressor(random_state=seed))
-    with pytest.raises(ValueError, match="already"):
-        register("gb", lambda seed: GradientBoostingRegressor())
-    named = Aggregator("gb", seed=0).fit(X[:80], Y[:80])
-    assert (
-        Aggregator.from_json(named.to_json())
-        .predict(X[80:])
-        .equals(ours.predict(X[80:]))
-    )
-    assert named.signature() == {"agg": "gb", "impute": "drop", "agg_seed": 0}
+    again = Aggregator.from_json(ours.to_json())
+    assert again.predict(X[80:]).equals(ours.predict(X[80:]))
 
 
 @pytest.mark.parametrize("kind", ["lr", "ridge", "mlp"])
@@ -304,49 +275,10 @@ def test_groups_are_fitted_apart():
 def test_what_matters_is_found(kind):
     X, Y = scores_and_ratings(200)
     fitted = Aggregator(kind).fit(X, Y)
-    by_permutation = permutation_importance(fitted, X, Y, repeats=3, seed=1)
-    found = (
-        [by_permutation]
-        if kind == "mlp"
-        else [by_permutation, shap_values(fitted, X, rows=12).importance()]
-    )
-    for importance in found:
-        assert importance["a"].idxmax() == "c0" and set(
-            importance["b"].nlargest(2).index
-        ) == {"c0", "c3"}
-        assert top(importance, X.columns, 2) == ["c0", "c3"]
-    if kind == "mlp":
-        with pytest.raises(ValueError, match="no weights that say so"):
-            weights(fitted, X)
-    else:
-        assert top(weights(fitted, X), X.columns, 2) == ["c0", "c3"]
-
-
-@pytest.mark.parametrize("kind", ["lr", "dt", "rf", "average", "mlp"])
-@pytest.mark.parametrize("apart", [0, 3e-8])  # the second: neighbours in 32 bits
-def test_shap_values_add_up_to_the_prediction(kind, apart):
-    X, Y = scores_and_ratings()
-    X = X / 10 + apart * np.random.default_rng(1).integers(0, 3, X.shape)
-    fitted = Aggregator(kind, groups=[["a"], ["b"]], options=small(kind)).fit(X, Y)
-    shap, again = (
-        shap_values(fitted, X, rows=40 if apart else 9, seed=4, rounds=2)
-        for _ in range(2)
-    )
-    assert shap.values.shape[1:] == (6, 2) and shap.base.shape == (2,)
-    np.testing.assert_allclose(
-        shap.base + shap.values.sum(axis=1), fitted.predict_array(shap.data), atol=2e-6
-    )
-    np.testing.assert_array_equal(shap.values, again.values)
-
-
-def test_shap_values_of_a_linear_model_are_its_terms():
-    X, Y = scores_and_ratings()
-    fitted = Aggregator("lr").fit(X, Y)
-    shap = shap_values(fitted, X[:50], rows=None)
-    terms = (X[:50].to_numpy() - X[:50].to_numpy().mean(axis=0))[
-        :, :, None
-    ] * fitted.estimators[0][1].coef_.T
-    np.testing.assert_allclose(shap.values, terms, atol=1e-9)
+    importance = permutation_importance(fitted, X, Y, repeats=3, seed=1)
+    assert importance["a"].idxmax() == "c0"
+    assert set(importance["b"].nlargest(2).index) == {"c0", "c3"}
+    assert top(importance, X.columns, 2) == ["c0", "c3"]
 
 
 def test_permutation_importance_is_that_of_scikit_learn():

@@ -108,28 +108,6 @@ def test_gptscore_is_the_mean_log_probability_after_the_prompt(
     )
 
 
-def test_gptscores_default_prompt_names_task_and_quality(tiny_folder: Path) -> None:
-    frame = pd.DataFrame({"output": ["a cat", "", "a dog"], "source": SOURCES})
-    fixed = {"task": "Summarise the article.", "quality": "Be coherent."}
-    metric = GPTScore(model=str(tiny_folder), fixed=fixed)
-    assert (
-        metric.prompt.render(source="X")
-        == "Summarise the article. Be coherent.\n\nX\n\nText:\n"
-    )
-    scored = metric.score(frame)
-    assert (
-        scored["status"].tolist() == ["ok", "empty", "ok"]
-        and (scored["value"].dropna() < 0).all()
-    )
-    other = GPTScore(model=str(tiny_folder), fixed=fixed | {"quality": "Be fluent."})
-    assert (
-        other.signature() != metric.signature()
-        and other.score(frame)["value"][0] != scored["value"][0]
-    )
-    with pytest.raises(ValueError, match="needs a column 'quality'"):
-        GPTScore(model=str(tiny_folder), fixed={"task": "x"}).score(frame)
-
-
 @pytest.fixture(scope="module")
 def t5(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A random T5."""

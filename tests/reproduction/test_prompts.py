@@ -202,20 +202,6 @@ def test_rendering_is_concatenation(parts, values):
     assert template.render(**used) == "".join(slots.get(part, part) for part in parts)
 
 
-@given(
-    parts,
-    st.fixed_dictionaries({name: value for name in "abcde"}),
-    st.sets(st.sampled_from("abcde")),
-)
-def test_binding_first_changes_nothing(parts, values, early):
-    template = of_text("".join(parts))
-    used = {name: values[name] for name in template.variables}
-    bound = template.bind(**{name: v for name, v in used.items() if name in early})
-    late = {name: v for name, v in used.items() if name not in early}
-    assert set(bound.variables) == set(late)
-    assert bound.render(**late) == template.render(**used)
-
-
 def test_numbers_and_text_subclasses_are_their_characters():
     class Loud(str):
         def __str__(self) -> str:
@@ -242,7 +228,7 @@ def test_unknown_names():
     ):
         prompts.render("semscore/g_eval", instruction="i", output=None)
     with pytest.raises(ValueError, match="semscore/g_eval: unknown rubrik; it takes"):
-        prompts.template("semscore/g_eval").bind(rubrik="x")
+        prompts.render("semscore/g_eval", instruction="i", output="o", rubrik="x")
 
 
 @pytest.mark.parametrize("body", ["{{ a }}", "{{A}}", "{{{a}}}"])

@@ -34,7 +34,7 @@ _SETTINGS = ("kind", "seed", "impute", "max_missing", "groups", "options")
 
 
 def register(name: str, make: regressors.Maker) -> None:
-    """Makes a regressor of scikit-learn's kind known as the aggregator `name`;
+    """Make a regressor of scikit-learn's kind known as the aggregator `name`;
     `make(seed)` gives one, not fitted. Raises: ValueError for a name that is taken.
     """
     if name in (*regressors.MAKERS, *_WITHOUT_RATINGS):
@@ -53,8 +53,8 @@ class Aggregator:
 
     kind: lr, ridge, dt, rf, mlp (scikit-learn's, the perceptron with hidden layers of
     64 and 32 units and at most 500 steps; the paper gives no widths), boosting, average
-    or criterion (nothing is fitted), a registered name, the full name of a regressor of
-    scikit-learn, or a regressor.
+    or criterion (nothing is fitted), a registered name, or the name of a regressor of
+    scikit-learn.
     seed: the estimator's random state.
     impute: what a missing criterion score becomes. drop: the row is missing (and not
     trained on). mean, median: the criterion's value in training.
@@ -73,7 +73,7 @@ class Aggregator:
 
     def __init__(
         self,
-        kind: str | Any = "mlp",
+        kind: str = "mlp",
         *,
         seed: int = 0,
         impute: str = "drop",
@@ -81,27 +81,16 @@ class Aggregator:
         groups: Sequence[Sequence[str]] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.regressor = None  # one of the caller's own, of which copies are fitted
-        if isinstance(kind, str):
-            if kind not in _WITHOUT_RATINGS and regressors.maker(kind) is None:
-                names = (*regressors.MAKERS, *_WITHOUT_RATINGS)
-                further = "or a regressor of scikit-learn (SVR, sklearn.svm.SVR)"
-                raise NotAllowed("aggregator", kind, names, further)
-        else:
-            if not (hasattr(kind, "fit") and hasattr(kind, "predict")) or options:
-                raise ValueError(
-                    "an aggregator of your own is a regressor, "
-                    "made with the options that it is to have"
-                )
-            self.regressor = kind
-            kind = " ".join(repr(kind).split())
+        if kind not in _WITHOUT_RATINGS and regressors.maker(kind) is None:
+            names = (*regressors.MAKERS, *_WITHOUT_RATINGS)
+            further = "or a regressor of scikit-learn (SVR, sklearn.svm.SVR)"
+            raise NotAllowed("aggregator", kind, names, further)
         self.kind = kind
         self.seed = seed
         self.impute = choose("impute", impute, _IMPUTE)
         self.max_missing = max_missing
         self.groups = None if groups is None else tuple(map(tuple, groups))
         self.options = dict(options or {})
-        # Whether there is something to fit.
         self.needs_ratings = kind not in _WITHOUT_RATINGS
         self.fitted = False
         self.criteria: tuple[str, ...] = ()
@@ -120,9 +109,9 @@ class Aggregator:
         """One with the same settings (and further options) that is not fitted."""
         settings = {name: getattr(self, name) for name in _SETTINGS}
         settings["options"] = {**self.options, **options}
-        if self.regressor is not None:
-            settings["kind"] = self.regressor
         return Aggregator(**settings)
+
+    # -- fitting
 
     def fit(self, X: pd.DataFrame, Y: pd.DataFrame) -> Self:
         """Fit on criteria scores X and human ratings Y, rows aligned by position; both
@@ -147,7 +136,6 @@ class Aggregator:
             self.known = ~np.isnan(scores).all(axis=0)
             self.fill = np.zeros(len(self.criteria))
             self.fill[self.known] = middle(scores[:, self.known], axis=0)
-        # One estimator for each group of targets.
         self.estimators = []
         self.notes = {}
         if self.needs_ratings:
@@ -160,9 +148,7 @@ class Aggregator:
     def _fit_group(
         self, group: Sequence[str], scores: np.ndarray, ratings: np.ndarray
     ) -> None:
-        """Fit one estimator on the targets of a group, of scores [rows, criteria] and
-        all ratings [rows, targets]. Raises: TooFewRows.
-        """
+        """Fit one estimator on the targets of a group. Raises: TooFewRows."""
         from sklearn.exceptions import ConvergenceWarning
 
         # Rows that can train: all targets of the group rated, no criterion missing.
@@ -203,14 +189,11 @@ class Aggregator:
         """What learns so many targets, not fitted: where a regressor knows one target
         only, one for each. Raises: ValueError for an option that it does not have.
         """
-        from sklearn import base, multioutput, utils
+        from sklearn import multioutput, utils
 
-        if self.regressor is None:
-            make = regressors.maker(self.kind)
-            assert make is not None  # the constructor saw to that
-            estimator = make(self.seed)
-        else:
-            estimator = base.clone(self.regressor)
+        make = regressors.maker(self.kind)
+        assert make is not None  # the constructor saw to that
+        estimator = make(self.seed)
         estimator.set_params(**self.options)
         if targets == 1 or self.kind == "mlp":
             return estimator
@@ -233,10 +216,7 @@ class Aggregator:
         return self
 
     def _name(self, criteria: Sequence[str], targets: Sequence[str]) -> None:
-        """Take the columns' names.
-
-        Raises: ValueError where groups or options do not fit them.
-        """
+        """Take the columns' names. Raises: ValueError where settings do not fit."""
         self.criteria = tuple(map(str, criteria))
         self.known = np.ones(len(self.criteria), dtype=bool)
         self.targets = tuple(map(str, targets))
@@ -266,12 +246,12 @@ class Aggregator:
             return (self.options.get(target, target),)
         return self.criteria
 
+    # -- predicting
+
     def filled(self, scores: np.ndarray) -> np.ndarray:
         """The scores [rows, criteria] with what the policy puts in the gaps; NaN in
-        rows that stay missing.
-
-        With the policy drop nothing is put there: every gap stays. A criterion without
-        a score in training is 0 in every row: what is constant decides nothing.
+        rows that stay missing. A criterion without a score in training is 0 in every
+        row: what is constant decides nothing.
         """
         if self.fill is None:
             return scores
@@ -324,13 +304,14 @@ class Aggregator:
             return predicted
         return np.round(predicted, _DECIMALS)
 
+    # -- who it is, keeping
+
     def signature(self) -> dict[str, Any]:
         """What a signature says: kind, policy, and what is not the default."""
         parts: dict[str, Any] = {"agg": self.kind, "impute": self.impute}
         if self.impute != "drop":
             parts["impute"] += f"<={self.max_missing:g}"
-        named = self.needs_ratings and self.regressor is None
-        if named and self.kind not in ("lr", "ridge"):
+        if self.needs_ratings and self.kind not in ("lr", "ridge"):
             parts["agg_seed"] = self.seed
         if self.options:
             options = [f"{key}={value}" for key, value in sorted(self.options.items())]
@@ -342,13 +323,8 @@ class Aggregator:
     def to_json(self) -> dict[str, Any]:
         """Settings, what it was fitted on, what it makes of the first rows of that, and
         a perceptron's weights (other kinds are fitted again to the same): values of
-        JSON. Raises: ValueError for a regressor without a name.
+        JSON.
         """
-        if self.regressor is not None:
-            raise ValueError(
-                f"{self.kind[:60]} can be kept by a name only: "
-                "hdeval.register(NAME, lambda seed: ...)"
-            )
         names = (*_SETTINGS, "criteria", "targets", "notes")
         data = {name: getattr(self, name) for name in names}
         if self.training is None:
@@ -360,9 +336,9 @@ class Aggregator:
         if self.kind == "mlp":
             data["weights"] = []
             for _, estimator in self.estimators:
-                coefficients = [layer.tolist() for layer in estimator.coefs_]
-                intercepts = [layer.tolist() for layer in estimator.intercepts_]
-                data["weights"].append([coefficients, intercepts])
+                layers = (estimator.coefs_, estimator.intercepts_)
+                arrays = [[layer.tolist() for layer in kind] for kind in layers]
+                data["weights"].append(arrays)
         return data
 
     @classmethod
@@ -376,18 +352,17 @@ class Aggregator:
             return self
         X = pd.DataFrame(data["scores"], columns=data["criteria"], dtype=float)
         Y = pd.DataFrame(data["ratings"], columns=data["targets"], dtype=float)
+        weights = data.get("weights", ())
         # A perceptron is fitted for its shape alone; its weights are put in below.
-        if "weights" in data:
+        if weights:
             self.options["max_iter"] = 1
         self.fit(X, Y)
         self.options = dict(data["options"])
         self.notes = dict(data["notes"])
-        weights = data.get("weights", ())
         for (_, estimator), arrays in zip(self.estimators, weights, strict=False):
             coefficients, intercepts = arrays
             estimator.coefs_ = list(map(np.array, coefficients))
             estimator.intercepts_ = list(map(np.array, intercepts))
-        # Fitted again, it must predict the same.
         saved = np.array(data["predicted"], dtype=float)
         predicted = self.predict(X[: len(saved)])
         if not np.allclose(predicted, saved, atol=1e-6, equal_nan=True):
@@ -405,7 +380,4 @@ def matrix(frame: pd.DataFrame) -> np.ndarray:
 
 def _json_rows(numbers: np.ndarray) -> list[list[float | None]]:
     """Numbers for JSON, row by row, None for NaN."""
-    rows: list[list[float | None]] = numbers.tolist()
-    for row, column in zip(*np.nonzero(np.isnan(numbers)), strict=True):
-        rows[row][column] = None
-    return rows
+    return pd.DataFrame(numbers, dtype=object).replace(np.nan, None).to_numpy().tolist()

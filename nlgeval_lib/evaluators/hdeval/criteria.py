@@ -49,6 +49,12 @@ class Criterion:
     origin: str = ""
 
 
+# The root of a tree, where no paper names one.
+OVERALL = Criterion(
+    "overall", "Overall quality", "How good the text is on the whole.", origin="ours"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """A criterion where it stands in a tree: layer 0 is the task as a whole, which has
@@ -101,10 +107,10 @@ class CriteriaTree:
 
     def nodes(self, layers: Iterable[int] | None = None) -> list[Node]:
         """The nodes of some layers, by default of all but the root."""
-        chosen = None if layers is None else set(layers)
         every = list(self.walk())
-        if chosen is None:
+        if layers is None:
             return every[1:]
+        chosen = set(layers)
         return [node for node in every if node.layer in chosen]
 
     @property
@@ -137,9 +143,8 @@ class CriteriaTree:
         self, id: str, children: Sequence[tuple[str, str]], origin: str = "generated"
     ) -> CriteriaTree:
         """The tree with finer criteria (name, definition) added below the one of an id;
-        this tree stays as it is. Ids are made from the names.
-
-        Raises: ValueError where there is no criterion `id`.
+        ids are made from the names. Raises: ValueError where there is no criterion
+        `id`.
         """
         self.node(id)
         ids = {node.id for node in self.walk()}
@@ -163,21 +168,13 @@ class CriteriaTree:
 
         return replace(self, root=grown(self.root))
 
-    def up_to(self, layer: int) -> CriteriaTree:
-        """The tree without what is below a layer; 0 is the task alone."""
-
-        def cut(criterion: Criterion, layers: int) -> Criterion:
-            below: tuple[Criterion, ...] = ()
-            if layers:
-                below = tuple(cut(child, layers - 1) for child in criterion.children)
-            return replace(criterion, children=below)
-
-        return replace(self, root=cut(self.root, layer))
+    def first_layer(self) -> CriteriaTree:
+        """The tree without what is below layer 1."""
+        first = [replace(child, children=()) for child in self.root.children]
+        return replace(self, root=replace(self.root, children=tuple(first)))
 
     @classmethod
-    def from_criteria(
-        cls, criteria: Mapping[str, str] | Iterable[str], source: str = "given"
-    ) -> CriteriaTree:
+    def from_criteria(cls, criteria: Mapping[str, str] | Iterable[str]) -> CriteriaTree:
         """A tree of one layer, of names or names with definitions, to be used as it is
         or grown. Raises: ValueError for none.
         """
@@ -185,11 +182,11 @@ class CriteriaTree:
             criteria = dict.fromkeys(criteria, "")
         if not criteria:
             raise ValueError("no criteria: give at least one name")
-        definitions = named_texts("criteria", criteria)
         children = []
-        for name, definition in definitions.items():
+        for name, definition in named_texts("criteria", criteria).items():
             children.append((name, definition or f"The {name} of the text."))
-        return cls(OVERALL, source).with_children(OVERALL.id, children, origin="given")
+        tree = cls(OVERALL, "given")
+        return tree.with_children(OVERALL.id, children, origin="given")
 
     @classmethod
     def published(cls, name: str) -> CriteriaTree:
@@ -207,12 +204,6 @@ class CriteriaTree:
         AttributeError where it is none.
         """
         return cls(_criterion(data["root"]), str(data["source"]))
-
-
-# The root of a tree, where no paper names one.
-OVERALL = Criterion(
-    "overall", "Overall quality", "How good the text is on the whole.", origin="ours"
-)
 
 
 def _indented(criterion: Criterion, indent: str = "") -> str:
@@ -262,9 +253,7 @@ class Task:
 
     @classmethod
     def named(cls, name: str) -> Task:
-        """The task of a name: summary, dialogue, data_to_text, or general for anything
-        else. Raises: NotAllowed.
-        """
+        """The task of a name; general is for anything else. Raises: NotAllowed."""
         tasks = prompts.load_definitions("hdeval_tasks")["tasks"]
         return cls(name=name, **tasks[choose("task", name, tasks)])
 
@@ -346,16 +335,14 @@ def _definition(item: Listed) -> str:
     """The definition of a listed criterion, else the list below it, else its name."""
     if item.definition:
         return item.definition
-    below = [
-        f"{child.name}: {child.definition}".rstrip(": ") for child in item.children
-    ]
+    below = []
+    for child in item.children:
+        below.append(f"{child.name}: {child.definition}".rstrip(": "))
     return "; ".join(below) or f"The {_in_sentence(item.name)} of the text."
 
 
 def _in_sentence(name: str) -> str:
-    """A name as it stands inside a sentence: "Topic relevance" becomes "topic
-    relevance", "NLI" stays.
-    """
+    """A name inside a sentence: "topic relevance", and "NLI" stays."""
     if name[1:2].isupper():
         return name
     return name[:1].lower() + name[1:]

@@ -1,8 +1,5 @@
-"""HD-Eval: a hierarchy of criteria, each scored by a language model, joined by an
-aggregator fitted on ratings.
-
-`HDEval.fit` scores the criteria of a tree that is there and fits the aggregator;
-`train` grows the tree as well (Algorithm 1). Then `score` rates outputs.
+"""Iterative alignment training (Algorithm 1), and the evaluator itself: a hierarchy of
+criteria, each scored by a language model, joined by an aggregator fitted on ratings.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self, Unpack
 
 import pandas as pd
 
@@ -35,7 +32,14 @@ from nlgeval_lib.evaluators.hdeval.criteria import (
     finer,
     values,
 )
-from nlgeval_lib.evaluators.judge import ChatFormat, Judge, most_frequent, numbers
+from nlgeval_lib.evaluators.judge import (
+    Asking,
+    ChatFormat,
+    Judge,
+    JudgeSettings,
+    most_frequent,
+    numbers,
+)
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.parsers.text import Parsed
@@ -47,14 +51,14 @@ LOW = 1
 HIGH = 5
 FORMAT = "nlgeval hdeval 3"  # of a saved evaluator
 # How a command line gives criteria that no paper has.
-OWN_CRITERIA = (
+_OWN_CRITERIA = (
     "-s criteria=@FILE, JSON of names and questions such as "
     '{"Truth": "Is it true?", "Use": "Does it help?"}'
 )
 # Settings that are saved as they are, being values of JSON.
 _PLAIN = ("layers", "use", "seed", "structured", "missing")
 # What a plan takes for the answer to a decomposition prompt.
-STAND_IN = "\n".join(
+_STAND_IN = "\n".join(
     f"{number}. Finer criterion {number}: how well the text does in part {number}."
     for number in range(1, 5)
 )
@@ -62,14 +66,10 @@ STAND_IN = "\n".join(
 
 @dataclass(frozen=True)
 class Growth:
-    """How the tree grows.
+    """How the tree grows: the most layers, the most new criteria below one (`children`),
+    and how many of a layer, the most important by permutation, are decomposed further
+    (`keep`; layer 1 is decomposed whole). Raises: ValueError for a number below 1.
 
-    layers: the most layers.
-    children: the most new criteria below one.
-    keep: how many criteria of a layer, the most important by permutation, are
-    decomposed further; layer 1 is decomposed whole.
-
-    Raises: ValueError for a number below 1.
     Source: HD-Eval, appendix C.2 (3 layers, 4 children), Figure 3 (4 criteria of layer
     2).
     """
@@ -85,15 +85,13 @@ class Growth:
 
 @dataclass(frozen=True)
 class Layer:
-    """What one iteration of Algorithm 1 did.
+    """What one iteration of Algorithm 1 did: the layer's number and the ids of its
+    criteria, which were scored.
 
-    layer: its number, from 1.
-    criteria: ids of the layer's criteria, which were scored.
-    decomposed: id of a criterion of the layer above -> ids of those below it now.
+    decomposed: id of a criterion of the layer above -> ids of those below it.
     failed: id of a criterion that gave nothing -> the reason.
     kept: ids of this layer's criteria that are decomposed in the next iteration.
-    importance: [criteria so far, targets], by permutation; None after the last
-    iteration.
+    importance: [criteria so far, targets], by permutation; None after the last one.
     """
 
     layer: int
@@ -106,9 +104,8 @@ class Layer:
 
 @dataclass(frozen=True)
 class Trained:
-    """What training gave: the finished criteria, the aggregator fitted on them, a
-    `Layer` for each iteration, and criterion's id -> a judgment for each training
-    output.
+    """What training gave: the criteria, the aggregator fitted on them, a `Layer` an
+    iteration, and criterion's id -> a judgment for each training output.
     """
 
     tree: CriteriaTree
@@ -158,7 +155,7 @@ class HDEval(Judge):
         {"temperature": 0.0, "top_p": 1.0, "max_tokens": 32}
     )
     choices = numbers(LOW, HIGH)
-    formed = ("score", "decompose")
+    lists = ("decompose",)
     grown = False  # whether a model decomposed the criteria
     # Hashes of the outputs that the aggregator was fitted on.
     seen: frozenset[str] = frozenset()
@@ -177,7 +174,7 @@ class HDEval(Judge):
         max_missing: float = 0.5,
         groups: Sequence[Sequence[str]] | None = None,
         decompose_sampling: Sampling | Mapping[str, Any] | None = None,
-        **judge: Any,
+        **judge: Unpack[JudgeSettings],
     ) -> None:
         super().__init__(**judge)
         self.task = Task.named(task)
@@ -212,7 +209,7 @@ class HDEval(Judge):
         sentences = []
         if self.task.name != "general":
             sentences.append(
-                f"for outputs of another kind, -s task=general and {OWN_CRITERIA}"
+                f"for outputs of another kind, -s task=general and {_OWN_CRITERIA}"
             )
         if self.aggregator.needs_ratings and not self.aggregator.fitted:
             sentences.append(
@@ -240,7 +237,9 @@ class HDEval(Judge):
             )
         return nodes
 
-    def features(self, data: Any, **asking: Any) -> dict[str, list[Judgment]]:
+    def features(
+        self, data: Any, **asking: Unpack[Asking]
+    ) -> dict[str, list[Judgment]]:
         """Criterion's id -> its judgment of each row or sample, without an aggregator;
         arguments as for `judge`.
         """
@@ -254,13 +253,8 @@ class HDEval(Judge):
         name: str = "criteria",
         last: bool = True,
     ) -> Stages[dict[str, list[Judgment]]]:
-        """Every sample on every criterion; samples that look alike are asked once,
-        whatever their aspects.
-
-        nodes: the criteria. Requests of one stand together, as their prompts begin
-        alike.
-        name: of the stage.
-        last: whether nothing is asked after them.
+        """Every sample on every criterion of `nodes`, a stage of that name; samples that
+        look alike are asked once, whatever their aspects.
 
         Returns: in the end, criterion's id -> a judgment for each sample.
         Source: HD-Eval, Algorithm 1, lines 7 to 13.
@@ -289,12 +283,6 @@ class HDEval(Judge):
         """The parser `rating` on the scale of the prompts, 1 to 5."""
         return functools.partial(rating, low=LOW, high=HIGH)
 
-    def form(self, stage: str = "score") -> Mapping[str, Any]:
-        """Of a decomposition two to four lines `- Name: definition.`; else a number."""
-        if stage == "decompose":
-            return {"regex": r"(- [A-Z][a-z]{3,12}: [A-Z][a-z ]{8,40}[.]\n){2,4}"}
-        return super().form(stage)
-
     def schema(self, stage: str = "score") -> Mapping[str, Any]:
         """Of a decomposition two to four names with definitions; else a score."""
         if stage == "decompose":
@@ -304,7 +292,7 @@ class HDEval(Judge):
 
     # -- learning
 
-    def fit(self, data: pd.DataFrame, **asking: Any) -> HDEval:
+    def fit(self, data: pd.DataFrame, **asking: Unpack[Asking]) -> Self:
         """Score the criteria of the training outputs and fit the aggregator on their
         ratings; gives this evaluator.
 
@@ -324,13 +312,16 @@ class HDEval(Judge):
         return self
 
     def train(
-        self, data: pd.DataFrame, *, growth: Growth | None = None, **asking: Any
+        self,
+        data: pd.DataFrame,
+        *,
+        growth: Growth | None = None,
+        **asking: Unpack[Asking],
     ) -> Trained:
         """Algorithm 1: grow the tree from its first layer and fit the aggregator, layer
-        by layer. Afterwards this evaluator has the finished tree and aggregator.
+        by layer; this evaluator then has both.
 
-        growth: how far it grows; None for the paper's numbers. Other arguments as for
-        `fit`.
+        growth: how far it grows; None for the paper's numbers. Else as for `fit`.
 
         Raises: ValueError where there is nothing to learn from, or only some criteria
         are to be used.
@@ -358,7 +349,7 @@ class HDEval(Judge):
 
         Source: HD-Eval, section 2.4, Algorithm 1 (whose lines the comments name).
         """
-        tree = self.tree.up_to(1)
+        tree = self.tree.first_layer()
         history: list[Layer] = []
         scores: dict[str, list[Judgment]] = {}
         aggregator = self.new_aggregator(tree, human.columns)
@@ -375,7 +366,10 @@ class HDEval(Judge):
                 if not children:
                     history.append(Layer(number, (), {}, failed, (), None))
                     break
-                tree, decomposed = _grown(tree, children)
+                for id, definitions in children.items():
+                    tree = tree.with_children(id, definitions)
+                    added = tree.node(id).criterion.children
+                    decomposed[id] = tuple(child.id for child in added)
             # Fine-grained evaluation (lines 7 to 13).
             nodes = tree.nodes([number])
             layer = f"layer {number}"
@@ -401,18 +395,15 @@ class HDEval(Judge):
     def _decompositions(
         self, parents: Sequence[Criterion], most: int, name: str
     ) -> Stages[tuple[dict[str, list[tuple[str, str]]], dict[str, str]]]:
-        """Ask for finer criteria, at most so many below each parent.
-
-        Returns: parent's id -> (name, definition) of each; and parent's id -> why there
-        is none.
-        Source: HD-Eval, equation 1; Algorithm 1, lines 3 to 6.
+        """At most so many finer criteria below each parent (equation 1): parent's id ->
+        (name, definition) of each; and parent's id -> why there is none.
         """
         requests = []
         for parent in parents:
             prompt = self.task.decomposition_prompt(parent, most)
             requests.append(self.chat.request(prompt, f"decompose {parent.id}"))
         sampling = self.shaped("decompose", self.decompose_sampling)
-        answers = yield Stage(name, requests, sampling, STAND_IN)
+        answers = yield Stage(name, requests, sampling, _STAND_IN)
         children = {}
         failed = {}
         for parent, draws in zip(parents, answers, strict=True):
@@ -424,9 +415,7 @@ class HDEval(Judge):
         return children, failed
 
     def _note_training(self, outputs: Sequence[Sample], human: pd.DataFrame) -> None:
-        """Keep hashes of what was learnt from, for `seen_in_training` and the
-        signature.
-        """
+        """Keep hashes of what was learnt from."""
         if self.aggregator.needs_ratings:
             hashes = [_hash(self.task.show(output)) for output in outputs]
             digest = _hash([*hashes, human.to_csv(index=False)])
@@ -434,10 +423,9 @@ class HDEval(Judge):
             self.fitted_on = f"{len(hashes)}#{digest[:8]}"
 
     def new_aggregator(self, tree: CriteriaTree, targets: Iterable[str]) -> Aggregator:
-        """An aggregator with this evaluator's settings, not fitted yet.
-
-        tree, targets: where the kind `criterion` finds each target's criterion: the one
-        in its options, the only one in use, or the layer-1 criterion of that name.
+        """An aggregator with this evaluator's settings, not fitted. The kind `criterion`
+        takes for each target the one in its options, the only one in use, or the
+        layer-1 criterion of that name.
         """
         if self.aggregator.kind != "criterion":
             return self.aggregator.fresh()
@@ -450,9 +438,7 @@ class HDEval(Judge):
         return self.aggregator.fresh(**criterion_of)
 
     def _read_by(self, aggregator: Aggregator, targets: Iterable[str]) -> list[Node]:
-        """The criteria in use that the aggregator reads for these targets; all where it
-        reads none.
-        """
+        """The criteria in use that the aggregator reads, all where it reads none."""
         names: set[str] = set()
         for target in targets:
             names.update(aggregator.behind(target))
@@ -460,9 +446,7 @@ class HDEval(Judge):
 
     def training_data(self, frame: pd.DataFrame) -> tuple[list[Sample], pd.DataFrame]:
         """The outputs of a rated frame (samples without an aspect), and their ratings
-        [outputs, targets], NaN where one is not rated.
-
-        frame: a row for each output and rated aspect. Rows with the same ids and text
+        [outputs, targets], NaN where one is not rated. Rows with the same ids and text
         are one output; where one has an aspect again, it is another output.
 
         Raises: ValueError where the frame has no ratings; ModuleNotFoundError before
@@ -519,9 +503,7 @@ class HDEval(Judge):
         return judgments
 
     def _ready_aggregator(self, samples: Sequence[Sample]) -> Aggregator:
-        """The fitted aggregator, or one that needs no fitting. Raises: ValueError where
-        it needs ratings and is not fitted.
-        """
+        """The fitted aggregator, or one that needs no fitting. Raises: ValueError."""
         aggregator = self.aggregator
         if aggregator.fitted:
             return aggregator
@@ -540,9 +522,7 @@ class HDEval(Judge):
     def _rated(
         self, sample: Sample, target: str, value: float, behind: Mapping[str, Judgment]
     ) -> Judgment:
-        """A predicted rating (NaN for none) with the criteria behind it, or why there
-        is none.
-        """
+        """A predicted rating with the criteria behind it; for NaN why there is none."""
         missing = [name for name in behind if behind[name].status is not Status.OK]
         details: dict[str, Any] = {
             "target": target,
@@ -610,10 +590,9 @@ class HDEval(Judge):
         files.write_text(path, text + "\n")
 
     @classmethod
-    def load(cls, path: Path | str, **judge: Any) -> HDEval:
-        """The evaluator of a file, in which nothing is run; `judge` are settings of
-        `Judge` in place of the saved ones. Raises: ValueError where it is no saved
-        evaluator.
+    def load(cls, path: Path | str, **judge: Unpack[JudgeSettings]) -> HDEval:
+        """The evaluator of a file, in which nothing is run; `judge` replaces settings of
+        `Judge`. Raises: ValueError where it is no saved evaluator.
         """
         try:
             data = files.from_json(Path(path).read_text(encoding="utf-8"))
@@ -637,33 +616,16 @@ class HDEval(Judge):
         return self
 
 
-def _grown(
-    tree: CriteriaTree, children: Mapping[str, Sequence[tuple[str, str]]]
-) -> tuple[CriteriaTree, dict[str, tuple[str, ...]]]:
-    """The tree with finer criteria (parent's id -> (name, definition) of each); and
-    parent's id -> the ids of its new ones.
-    """
-    decomposed = {}
-    for id, definitions in children.items():
-        tree = tree.with_children(id, definitions)
-        added = tree.node(id).criterion.children
-        decomposed[id] = tuple(child.id for child in added)
-    return tree, decomposed
-
-
 def _criteria_tree(
     task: Task, criteria: str | CriteriaTree | Mapping[str, str] | Iterable[str] | None
 ) -> CriteriaTree:
-    """The tree that a setting `criteria` means: the task's published one (None), a
-    published one by name, a tree, or names (with definitions). Raises: ValueError
-    for none.
-    """
+    """The tree that a setting means. Raises: ValueError where there is none."""
     if criteria is None:
         criteria = task.criteria
     if not criteria:
         raise ValueError(
             f"task {task.name!r} has no published criteria: "
-            f"give criteria of your own, {OWN_CRITERIA}"
+            f"give criteria of your own, {_OWN_CRITERIA}"
         )
     if isinstance(criteria, str):
         return CriteriaTree.published(criteria)
@@ -673,9 +635,7 @@ def _criteria_tree(
 
 
 def _target(sample: Sample, targets: Sequence[str]) -> str:
-    """The target that a sample asks for; without an aspect the only one. Raises:
-    ValueError naming the sample, for an aspect that is none of the targets.
-    """
+    """The target that a sample asks for. Raises: ValueError naming the sample."""
     # Without ratings, "" is a target: it stands for a sample's overall quality.
     if sample.aspect in targets:
         return sample.aspect

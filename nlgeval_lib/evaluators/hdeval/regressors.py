@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -18,16 +17,14 @@ from nlgeval_lib.names import meant
 Maker = Callable[[int], Any]  # a regressor for a seed, not fitted
 
 
-def _sklearn(name: str, *, seeded: bool = True, **settings: Any) -> Maker:
-    """What makes a regressor of scikit-learn (module and class below `sklearn`), with
-    the seed where one is drawn by.
-    """
+def _sklearn(name: str, **settings: Any) -> Maker:
+    """What makes a regressor of scikit-learn, by its module and class there."""
     module, _, kind = name.rpartition(".")
 
     def make(seed: int) -> Any:
         regressor = getattr(importlib.import_module(f"sklearn.{module}"), kind)
         estimator = regressor(**settings)
-        if seeded and "random_state" in estimator.get_params(deep=False):
+        if "random_state" in estimator.get_params(deep=False):
             estimator.set_params(random_state=seed)
         return estimator
 
@@ -36,8 +33,8 @@ def _sklearn(name: str, *, seeded: bool = True, **settings: Any) -> Maker:
 
 # Name of an aggregator -> what makes its regressor; `aggregator.register` adds to it.
 MAKERS: dict[str, Maker] = {
-    "lr": _sklearn("linear_model.LinearRegression", seeded=False),
-    "ridge": _sklearn("linear_model.Ridge", seeded=False),
+    "lr": _sklearn("linear_model.LinearRegression"),
+    "ridge": _sklearn("linear_model.Ridge"),
     "dt": _sklearn("tree.DecisionTreeRegressor"),
     "rf": _sklearn("ensemble.RandomForestRegressor"),
     "mlp": _sklearn(
@@ -65,10 +62,8 @@ def maker(name: str) -> Maker | None:
 
 @functools.cache
 def _of_scikit_learn(name: str) -> Maker:
-    """What makes the regressor of scikit-learn with this name. Only what scikit-learn
-    lists is looked through: nothing is imported by the name, and nothing is called.
-
-    Raises: ValueError where it is none, or cannot be made without settings.
+    """What makes a regressor that scikit-learn lists. Raises: ValueError where it is
+    none, or cannot be made without settings.
     """
     from sklearn.utils import all_estimators
 
@@ -80,14 +75,11 @@ def _of_scikit_learn(name: str) -> Maker:
     ):
         hint = meant(kind, kinds, "", 3)
         raise ValueError(f"aggregator {name!r} is no regressor of scikit-learn{hint}")
-    needed = []
-    for parameter in inspect.signature(regressor).parameters.values():
-        is_option = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-        if parameter.default is parameter.empty and not is_option:
-            needed.append(parameter.name)
-    if needed:
+    try:
+        regressor()
+    except TypeError as error:
         raise ValueError(
-            f"aggregator {name!r} needs settings ({', '.join(needed)}); register it by "
+            f"aggregator {name!r} needs settings ({error}); register it by "
             "a name of your own: hdeval.register(NAME, lambda seed: ...)"
-        )
+        ) from None
     return _sklearn(f"{regressor.__module__.removeprefix('sklearn.')}.{kind}")
