@@ -74,18 +74,21 @@ def name_all_settings(cls: type) -> None:
     """Let `inspect.signature(cls)` name every setting: those of the class, and those of
     the bases to which its `**keywords` go.
     """
-    settings: dict[str, inspect.Parameter] = {}
-    for base in cls.__mro__:
-        init = vars(base).get("__init__")
-        if not inspect.isfunction(init):
-            continue
-        _, *own = inspect.signature(init).parameters.values()
-        kinds = [parameter.kind for parameter in own]
-        for parameter in own:
-            if parameter.kind is not parameter.VAR_KEYWORD:
-                settings.setdefault(parameter.name, parameter)
-        if inspect.Parameter.VAR_KEYWORD not in kinds:
+    own, *of_bases = [
+        list(inspect.signature(vars(base)["__init__"]).parameters.values())[1:]
+        for base in cls.__mro__
+        if inspect.isfunction(vars(base).get("__init__"))
+    ]
+    settings = {parameter.name: parameter for parameter in own}
+    for inherited in of_bases:
+        keywords = [one for one in settings.values() if one.kind is one.VAR_KEYWORD]
+        if not keywords:
             break
+        del settings[keywords[0].name]
+        for parameter in inherited:
+            if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+                parameter = parameter.replace(kind=parameter.KEYWORD_ONLY)
+            settings.setdefault(parameter.name, parameter)
     in_order = sorted(settings.values(), key=lambda parameter: parameter.kind)
     cls.__signature__ = inspect.Signature(in_order)  # type: ignore[attr-defined]
 

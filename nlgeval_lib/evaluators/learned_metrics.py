@@ -164,10 +164,12 @@ class GPTScore(Metric):
         self.likelihoods = _Likelihoods(model, batch_size)
         self.prompt = prompts.of_text(prompt)
         slots = self.prompt.variables
-        if "output" in slots or not slots:
+        if not slots:
+            raise ValueError("the prompt has no slot, such as {{source}}")
+        if "output" in slots:
             raise ValueError(
-                "the prompt needs slots such as {{source}}, and none for the output, "
-                "which is what follows the prompt"
+                "the prompt has a slot {{output}}; "
+                "the output is what follows the prompt"
             )
         if both and "reference" not in slots:
             raise ValueError(

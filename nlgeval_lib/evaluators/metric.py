@@ -332,7 +332,9 @@ class PairMetric(Metric):
         **metric: Unpack[MetricSettings],
     ) -> None:
         super().__init__(**metric)
-        self.multi = base.choose("multi", multi, (None, *self.multi_rules))
+        if multi is not None:
+            base.choose("multi", multi, self.multi_rules)
+        self.multi = multi
         self.empty = base.choose("empty", empty, self.empty_rules)
         self.join = max if multi == "max" else statistics.fmean
 

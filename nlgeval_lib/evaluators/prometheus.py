@@ -144,12 +144,10 @@ class Prometheus(Judge):
         self.common_scale = self.asked or (1, 5)
         # The prompt without what is switched off (Table 6).
         name = "prometheus/absolute_scale"
-        if not self.reference:
-            name += "_no_reference"
-        if not self.with_rubric:
-            name += "_no_rubric"
-        if not self.feedback:
-            name += "_no_feedback"
+        parts = {"reference": reference, "rubric": rubric, "feedback": feedback}
+        for part, shown in parts.items():
+            if shown is False:
+                name += f"_no_{part}"
         self.template: Template = prompts.template(name)
 
     def rubric_of(self, sample: Sample) -> Rubric | None:

@@ -35,11 +35,10 @@ import pandas as pd
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request
 from nlgeval_lib.evaluators.stages import Stage, Stages
-from nlgeval_lib.evaluators.tigerscore import (
+from nlgeval_lib.evaluators.tigerscore import TigerScore, find_task
+from nlgeval_lib.evaluators.tigerscore_training import (
     AnalysisCheck,
-    TigerScore,
     TigerScoreReferenceBased,
-    find_task,
 )
 from nlgeval_lib.parsers.errors import LABEL, ErrorItem, error_analysis
 from nlgeval_lib.records import Completion, Judgment, Sample
