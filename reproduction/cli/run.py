@@ -101,8 +101,9 @@ def sweep(
     """Run one output's notebook for every combination of parameter values; join what it
     saved into one CSV a table.
 
-    Each point has a folder of its own below results/sweeps/ (not committed). The joined
-    tables have the parameters as first columns.
+    Each point has a folder of its own below results/sweeps/ (not committed), and is
+    kept when it ends: a sweep that was stopped goes on from there. The joined tables
+    have the parameters as first columns.
 
     \b
     Examples:
@@ -122,7 +123,7 @@ def sweep(
     points = trials.points(outputs, entry, values, mode)
     if dry_run:
         for point in points:
-            typer.echo(f"run    {point.label}")
+            typer.echo(f"{'there' if point.saved() else 'run':6} {point.label}")
         return
     tables, failed = trials.sweep(entry, points, _jobs(jobs))
     absent = bool(table) and table not in tables

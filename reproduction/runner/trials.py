@@ -1,5 +1,6 @@
 """A sweep: one notebook run for every combination of parameter values, beside the
-results, and what these runs saved joined into one table each.
+results, and what these runs saved joined into one table each. What is finished is kept:
+a sweep that was stopped goes on from there.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -30,17 +31,31 @@ class Point(NamedTuple):
     """One run of a sweep.
 
     given: parameter -> its value, as it was given.
-    values: the notebook's parameters, read. folder: where it saves.
+    step: the decision about that run, with the notebook's parameters read.
+    folder: where it saves.
     """
 
     given: Mapping[str, str]
-    values: Mapping[str, Any]
+    step: stale.Step
     folder: Path
 
     @property
     def label(self) -> str:
         """`n_aspects=5 seed=1`."""
         return " ".join(f"{name}={text}" for name, text in self.given.items())
+
+    @property
+    def record(self) -> Path:
+        """Where it is kept how the run ended, and what it was made from."""
+        return self.folder / "point.json"
+
+    def saved(self) -> list[Path]:
+        """The files of a finished run; none where it has to run."""
+        record = stale.Record.read(self.record)
+        if record is None or record.stale(self.step.parts):
+            return []
+        paths = [self.folder / name for name in record.saved["files"]]
+        return paths if all(path.is_file() for path in paths) else []
 
 
 class SweepError(Told, ValueError):
@@ -95,7 +110,7 @@ def points(
         if step.action == "refused":
             raise SweepError(step.reason)
         folder = _folder(entry, mode) / _name(texts_by_name)
-        combinations.append(Point(texts_by_name, step.values, folder))
+        combinations.append(Point(texts_by_name, step, folder))
         # Different texts may be the same value to the notebook.
         read = {name: step.values[name] for name in swept}
         typed.add(json.dumps(read, default=str))
@@ -107,8 +122,9 @@ def points(
 def sweep(
     entry: Entry, todo: Sequence[Point], jobs: int = 1
 ) -> tuple[dict[str, pd.DataFrame], list[Point]]:
-    """Run the points, and join every saved frame under each other, the swept parameters
-    as first columns: the frames, and the points that failed.
+    """Run the points that are not there yet, and join every saved frame under each
+    other, the swept parameters as first columns: the frames, and the points that
+    failed.
 
     Of the frames, `cells` is the comparison with the paper, the others have the names
     that the notebook gave them. A column that a frame has already is called `NAME
@@ -122,28 +138,35 @@ def sweep(
         gaps = [f"{name} are not available here: {missing[name]}" for name in missing]
         raise SweepError("; ".join(gaps))
     show = session.Progress(len(todo))
-    by_label = {point.label: point for point in todo}
-    following = iter([_job(entry, point) for point in todo])
-    saved: dict[str, list[str]] = {}
+    waiting = {}
+    for point in todo:
+        if point.saved():
+            show.outcome(point.label, "cached")
+        else:
+            waiting[point.label] = point
+    following = iter([_job(entry, point) for point in waiting.values()])
     for job, answer, seconds in pool.executed(jobs, lambda: next(following, None)):
-        place = by_label[job.name].folder
-        report, problems = session.came(entry, answer, place / "saved.json")
+        point = waiting[job.name]
+        report, problems = session.came(entry, answer, point.folder / "saved.json")
         show.outcome(job.name, "failed" if problems else "ran", seconds)
         for text in problems:
             show.say(textwrap.indent(text, "    "))
         if not problems:
-            saved[job.name] = report["files"]
+            record = stale.Record("ok", point.step.parts, round(seconds, 2), report)
+            record.write(point.record)
     frames = defaultdict[str, list[pd.DataFrame]](list)
+    failed = []
     for point in todo:
-        for name in saved.get(point.label, ()):
-            path = point.folder / name
+        paths = point.saved()
+        if not paths:
+            failed.append(point)
+        for path in paths:
             if path.suffix == ".csv":
                 frame = _with_parameters(pd.read_csv(path), point)
-                frames[path.stem.removeprefix(entry.id).strip("_") or CELLS].append(
-                    frame
-                )
+                name = path.stem.removeprefix(entry.id).strip("_") or CELLS
+                frames[name].append(frame)
     joined = {name: pd.concat(frames[name], ignore_index=True) for name in frames}
-    return joined, [point for point in todo if point.label not in saved]
+    return joined, failed
 
 
 def _with_parameters(frame: pd.DataFrame, point: Point) -> pd.DataFrame:
@@ -152,7 +175,7 @@ def _with_parameters(frame: pd.DataFrame, point: Point) -> pd.DataFrame:
         column = parameter
         if column in frame.columns:
             column = f"{parameter} (parameter)"
-        value = point.values[parameter]
+        value = point.step.values[parameter]
         if not isinstance(value, (int, float, str, bool)):
             value = text
         frame.insert(number, column, value)
@@ -218,4 +241,4 @@ def _job(entry: Entry, point: Point) -> pool.Job:
     }
     copy = place / "executed.ipynb"
     source = entry.path.resolve()
-    return pool.Job(point.label, source, copy, point.values, environment)
+    return pool.Job(point.label, source, copy, point.step.values, environment)

@@ -166,6 +166,21 @@ def test_every_combination_in_one_table(here, sweep):
     assert "n (parameter)  share  row" in got.out and "signature" not in got.out
 
 
+def test_only_what_is_missing_or_changed_is_run(here, sweep):
+    sweep("one", "-p", "n=2,4")
+    got = sweep("one", "-p", "n=2,4,6")
+    assert here.count("one") == 3 and got.out.count("cached") == 2
+    planned = sweep("one", "-p", "n=2,8", "--dry-run").out.split()
+    assert planned == ["there", "n=2", "run", "n=8"] and here.count("one") == 3
+    (here.result("sweeps/one/n=4/results/partial/hdeval/one__some.csv")).unlink()
+    sweep("one", "-p", "n=2,4,6")
+    assert here.count("one") == 4
+    path = here.root / "notebooks" / "one.ipynb"
+    path.write_text(path.read_text().replace("same", "other"))
+    sweep("one", "-p", "n=2")
+    assert here.count("one") == 5
+
+
 def test_a_point_that_fails_does_not_stop_the_others(here, sweep):
     got = sweep("one", "-p", "n=12,13,14", "--table", "some")
     assert got.code == 1 and "ValueError: thirteen" in got.out
