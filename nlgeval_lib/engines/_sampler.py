@@ -162,27 +162,27 @@ def uniform(
     """
     table = torch.tensor(keys, dtype=torch.int32, device=device)
     places = torch.arange(count, dtype=torch.int32, device=device)
-    bits = _mixed(places[None, :] ^ table[:, :1])
-    bits = _mixed(bits.add_(table[:, 1:]))
+    words = _mixed(places[None, :] ^ table[:, :1])
+    words = _mixed(words.add_(table[:, 1:]))
     # a negative number is the upper half of the range
-    numbers = bits.to(torch.float32).mul_(2.0**-32)
-    numbers.add_(2.0**-33).add_((bits < 0).to(torch.float32))
+    numbers = words.to(torch.float32).mul_(2.0**-32)
+    numbers.add_(2.0**-33).add_((words < 0).to(torch.float32))
     return numbers.clamp_(max=_BELOW_ONE)
 
 
-def _mixed(bits: torch.Tensor) -> torch.Tensor:
+def _mixed(words: torch.Tensor) -> torch.Tensor:
     """Numbers of 32 bits, mixed in place: each bit hangs on all bits of before."""
-    bits ^= _shifted(bits, 16)
-    bits *= 0x85EBCA6B - 2**32
-    bits ^= _shifted(bits, 13)
-    bits *= 0xC2B2AE35 - 2**32
-    bits ^= _shifted(bits, 16)
-    return bits
+    words ^= _shifted(words, 16)
+    words *= 0x85EBCA6B - 2**32
+    words ^= _shifted(words, 13)
+    words *= 0xC2B2AE35 - 2**32
+    words ^= _shifted(words, 16)
+    return words
 
 
-def _shifted(bits: torch.Tensor, places: int) -> torch.Tensor:
+def _shifted(words: torch.Tensor, places: int) -> torch.Tensor:
     """The bits moved to the right, zeros before them."""
-    return (bits >> places).bitwise_and_(2 ** (32 - places) - 1)
+    return (words >> places).bitwise_and_(2 ** (32 - places) - 1)
 
 
 class StopTexts(StoppingCriteria):

@@ -103,23 +103,23 @@ def _residual_correlations(side: Floats) -> Floats:
     """
     present = ~np.isnan(side)
     # One pass over systems, then inputs; exact where no item is missing.
-    left = np.where(present, side, 0.0)
+    residuals = np.where(present, side, 0.0)
     for axis in (1, 0):
         number = np.maximum(present.sum(axis=axis, keepdims=True), 1)
-        left = np.where(
-            present, left - left.sum(axis=axis, keepdims=True) / number, 0.0
+        residuals = np.where(
+            present, residuals - residuals.sum(axis=axis, keepdims=True) / number, 0.0
         )
-    largest = np.abs(left).max()
+    largest = np.abs(residuals).max()
     # Without anything left over there is nothing to compare.
     if largest <= 1e-12 * max(np.nanmax(np.abs(side)), 1e-300):
         return np.zeros((len(side), len(side)))
-    left = left / largest
+    residuals = residuals / largest
     weight = present.astype(float)
     common = weight @ weight.T
-    squares = (left**2) @ weight.T
+    squares = (residuals**2) @ weight.T
     spread = np.sqrt(squares * squares.T)
     with np.errstate(invalid="ignore", divide="ignore"):
-        correlations = (left @ left.T) / spread
+        correlations = (residuals @ residuals.T) / spread
         least = np.maximum(COPIED, ERRORS / np.sqrt(common))
     return np.where((spread > 0) & (correlations > least), correlations, 0.0)
 

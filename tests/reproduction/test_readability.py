@@ -40,18 +40,19 @@ LONG = 50  # lines of a function
 VAGUE = frozenset((ROOT / "tests/cases/vague_names.txt").read_text().split())
 # per 1,000 lines, but for the tokens (a line; a tenth of them are type annotations),
 # `vague` (percent of the bound names), and `long` and `skips` (in all). Docstrings are
-# lines, too: the bars rose a little when those of the library became a quarter shorter,
-# and again with the reading of anybody's files, which is dense (`scoring/logs.py`).
+# lines, too: when 4,000 of their 22,000 went, the bars rose; a line of code alone kept
+# its 8.1 tokens. `long` counts docstrings, too: most such
+# functions are public ones with a dozen of arguments to explain.
 BARS = {
-    "tokens": 6.12,
-    "tokens but types": 5.47,
+    "tokens": 6.31,
+    "tokens but types": 5.65,
     "over 88": 2,
-    "ternaries": 9.1,
-    "comprehensions": 18.3,
+    "ternaries": 9.6,
+    "comprehensions": 19.4,
     "nested": 1,
     "packed": 5,
     "vague": 1,
-    "long": 4,
+    "long": 13,
     "skips": 0,
 }
 # the same for the code cells of notebooks, which call more and document less
