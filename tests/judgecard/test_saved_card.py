@@ -15,8 +15,9 @@ import pytest
 from cli_tools import run
 
 import judgecard as card
-from judgecard import saved
+from judgecard import saved, written
 from nlgeval_lib import files
+from nlgeval_lib.statistics import questions
 from tools import recorded_cards
 
 FILES = {"card.json", "card.md", "card.html", "at_a_glance.svg"}
@@ -84,3 +85,7 @@ def test_the_command_loads_no_package_of_numbers(tmp_path: Path) -> None:
     loaded = {line.rpartition("|")[2].strip() for line in ran.stderr.splitlines()}
     assert "judgecard.saved" in loaded
     assert loaded.isdisjoint({"numpy", "pandas", "matplotlib", "scipy", "torch"})
+
+
+def test_a_page_and_the_statistics_call_the_same_width_everything() -> None:
+    assert written.EVERYTHING == questions.EVERYTHING
