@@ -34,6 +34,11 @@ from reproduction.study import catalogue
 from reproduction.study.catalogue import Entry
 
 SEARCH = "search.html"
+# What stands first on the first page.
+FIRST = (
+    "[Does a claim hold with another judge?](meta/meta_replication.md) · "
+    f"[the recorded judges](judges.md) · [search all pages]({SEARCH})"
+)
 _PICTURE = re.compile(r"^!\[(.*)\]\((.*)\)$", re.MULTILINE)
 _LINK = re.compile(r'<a href="([^"#]*)([^"]*)">')
 _HEADING = re.compile(r"<h2>(.*?)</h2>")
@@ -93,6 +98,7 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
         name = judges_page.NAME.format("md")
         pages.append(_Page("judges", name, "The recorded judges", text))
     text = scoreboard.markdown(board, scoreboard.kinds(mode)) + _listed(pages)
+    text = text.replace("\n\n", f"\n\n{FIRST}\n\n", 1)
     index = _Page("index", "results/scoreboard.md", "Results", text)
     places = {page.name: page.place for page in [index, *pages]}
     found = []
@@ -162,7 +168,7 @@ def _of_output(
 
 def _listed(pages: Sequence[_Page]) -> str:
     """What the first page has below the scoreboard: the way to all pages, Markdown."""
-    lines = ["\n## All pages", f"[Search all pages]({SEARCH})"]
+    lines = ["\n## All pages"]
     for page in pages:
         link = posixpath.relpath(page.name, "results")
         title = page.title.replace("<", "&lt;")
