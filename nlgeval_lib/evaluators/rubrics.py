@@ -46,10 +46,15 @@ class Rubric:
         return self.low, self.low + len(self.descriptions) - 1
 
     @property
+    def levels(self) -> dict[int, str]:
+        """Each score with its description, in order."""
+        return dict(enumerate(self.descriptions, self.low))
+
+    @property
     def score_lines(self) -> str:
         """One line a score, `Score 1: ...`, as the prompt has them."""
-        levels = enumerate(self.descriptions, self.low)
-        return "\n".join(f"Score {score}: {text}" for score, text in levels)
+        lines = [f"Score {score}: {text}" for score, text in self.levels.items()]
+        return "\n".join(lines)
 
     def text(self) -> str:
         """The rubric as it stands in the prompt: `[criteria]`, then the score lines."""
