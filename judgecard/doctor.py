@@ -393,7 +393,8 @@ def _next(
             words += ["--level", "dataset", "--level", "system"]
         return words
     if counts.rated >= _LEAST and "output" in rows.theirs:
-        reached = np.nanmin(ratings), np.nanmax(ratings)
+        # Means of raters lie inside their scale, whose ends are whole numbers.
+        reached = math.floor(np.nanmin(ratings)), math.ceil(np.nanmax(ratings))
         return _next_card(rows, request.path, request.said.human_scale or reached)
     if "--from mqm" in " ".join(rows.remarks):
         return ["nlgeval", "doctor", request.path, "--from", "mqm"]
