@@ -3,7 +3,7 @@ server of this machine, a gate in pytest, two prompts by two models.
 
     make setup-vllm
     python -m tools.newcomer                      # 10 to 20 minutes on two cores
-    python -m tools.newcomer --vllm other/bin/vllm --output seen
+    python -m tools.newcomer --python other/bin/python --output seen
 
 The rows are ten texts of SummEval with six systems and three raters, under names of
 columns that no tool knows Every step is a command that is printed and run in a folder of its own,
@@ -140,12 +140,13 @@ def answers(port: int) -> bool:
 
 
 @contextmanager
-def served(vllm: str, folder: Path) -> Iterator[None]:
+def served(python: str, folder: Path) -> Iterator[None]:
     """The two models behind servers of this machine, as long as the block runs."""
     servers = []
     try:
         for name, model in MODELS.items():
-            command = [vllm, "serve", str(fetch(model)), "--served-model-name", name]
+            command = [python, "-m", "vllm.entrypoints.openai.api_server"]
+            command += ["--model", str(fetch(model)), "--served-model-name", name]
             command += ["--port", str(PORTS[name]), "--max-model-len", "4096"]
             log = (folder / f"{name}.log").open("w")
             servers.append(subprocess.Popen(command, stdout=log, stderr=log))
@@ -167,7 +168,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--vllm", default=str(Path(sys.executable).with_name("vllm")))
+    parser.add_argument("--python", default=sys.executable, help="one that has vLLM")
     parser.add_argument("--output", default=".nlgeval/newcomer")
     arguments = parser.parse_args()
     folder = Path(arguments.output).resolve()
@@ -185,7 +186,7 @@ def main() -> None:
     clock.run("a clone", f"git clone -q --depth 1 file://{ROOT} source")
     clock.run("install", "env/bin/pip install -q ./source[stats] pytest")
     clock.run("what the rows support", "env/bin/nlgeval doctor rows.csv")
-    with served(arguments.vllm, folder):
+    with served(arguments.python, folder):
         clock.run("a card", f"env/bin/nlgeval card {asked} {served_at}")
         clock.run("a gate in pytest", "env/bin/pytest -q -p judgecard.in_tests", (0, 1))
         clock.run("what the matrix takes", "env/bin/nlgeval card --matrix plan.toml -n")
