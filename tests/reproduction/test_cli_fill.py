@@ -107,9 +107,9 @@ def listed(here: Checkout, structured: bool = False, where: str = "") -> None:
             )
         entries.append("\n".join([entry.rstrip(), "[output.judges]", *lines]))
     for name, (evaluator, model, settings) in JUDGES.items():
-        settings = (
-            [*settings, "structured=yes"] if structured and model != API else settings
-        )
+        if structured and model != API:
+            form = "yes" if evaluator == "llmscore" else "json"
+            settings = [*settings, f"structured={form}"]
         pairs = {
             "id": name,
             "evaluator": evaluator,
