@@ -26,12 +26,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nlgeval_lib import datasets
+from nlgeval_lib.engines.vllm import CPU_ENVIRONMENT
 from nlgeval_lib.weights.fetch import fetch
 
 ROOT = Path(__file__).parents[1]
 MODELS = {"small": "smollm2-135m-instruct", "larger": "qwen2.5-coder-0.5b-instruct"}
 PORTS = {"small": 8341, "larger": 8342}
 START_SECONDS = 600  # at most, of a server
+CACHE = 1 << 29  # bytes of each server's cache: two of them share a small machine
 OWN_NAMES = {
     "input_id": "story",
     "system_id": "model",
@@ -143,13 +145,17 @@ def answers(port: int) -> bool:
 def served(python: str, folder: Path) -> Iterator[None]:
     """The two models behind servers of this machine, as long as the block runs."""
     servers = []
+    environment = {**os.environ, **CPU_ENVIRONMENT}
     try:
         for name, model in MODELS.items():
             command = [python, "-m", "vllm.entrypoints.openai.api_server"]
             command += ["--model", str(fetch(model)), "--served-model-name", name]
             command += ["--port", str(PORTS[name]), "--max-model-len", "4096"]
+            command += ["--kv-cache-memory-bytes", str(CACHE), "--enforce-eager"]
             log = (folder / f"{name}.log").open("w")
-            servers.append(subprocess.Popen(command, stdout=log, stderr=log))
+            servers.append(
+                subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+            )
         begun = time.monotonic()
         while not all(answers(port) for port in PORTS.values()):
             stopped = any(server.poll() is not None for server in servers)
