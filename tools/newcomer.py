@@ -186,11 +186,11 @@ def main() -> None:
     (folder / "plan.toml").write_text(PLAN.format(columns=columns, **PORTS))
     maps = " ".join(f"--map {column}" for column in columns)
     asked = f"--prompt short.txt --scale 1-5 -i rows.csv {maps} --engine openai"
-    served_at = f"--base-url http://127.0.0.1:{PORTS['small']}/v1 -m small"
+    served_at = f"--base-url http://127.0.0.1:{PORTS['larger']}/v1 -m larger"
     clock = Clock(folder)
     clock.run("an environment", f"{sys.executable} -m venv env")
     clock.run("a clone", f"git clone -q --depth 1 file://{ROOT} source")
-    clock.run("install", "env/bin/pip install -q ./source[stats] pytest")
+    clock.run("install", "env/bin/pip install -q ./source[stats,notebooks] pytest")
     clock.run("what the rows support", "env/bin/nlgeval doctor rows.csv")
     with served(arguments.python, folder):
         clock.run("a card", f"env/bin/nlgeval card {asked} {served_at}")
