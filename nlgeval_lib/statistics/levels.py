@@ -208,7 +208,7 @@ class Listed(Statistic):
             x, y = (side[self.present] for side in self.sides)
             with contextlib.suppress(ImportError):
                 return _by_scipy(x, y, self.coef)
-        return float(self.values(draws.everything(self.present.shape))[0])
+        return super().value
 
     def by_list(self, drawn: Draws) -> Floats:
         """The coefficient of each list and resample, before any mean over the lists:
