@@ -23,7 +23,7 @@ from nlgeval_lib.scoring import Job, ProgressBar, prepared
 from nlgeval_lib.scoring.asking import Run
 from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.named import EngineChoice
-from nlgeval_lib.scoring.rows import Parts, of_frame
+from nlgeval_lib.scoring.rows import Rows, of_frame
 from nlgeval_lib.scoring.tally import Tally
 
 REPEATED_AT = 1.0  # the temperature of repeats of a judge that is greedy
@@ -437,7 +437,7 @@ def named(
     return asking
 
 
-def _rows_of(data_set: Judged | Paired, evaluator: str) -> Parts:
+def _rows_of(data_set: Judged | Paired, evaluator: str) -> Rows:
     """The rows of a set as an evaluator of this name reads them."""
     frame = data_set.frame
     if isinstance(data_set, Paired) and evaluator != "preference":

@@ -24,7 +24,7 @@ from judgecard.file_contents import Content, Proposal
 from nlgeval_lib.names import counted_noun
 from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.columns import OTHER, RATER, RATING
-from nlgeval_lib.scoring.rows import Parts, Rows
+from nlgeval_lib.scoring.rows import Rows
 from nlgeval_lib.statistics.intervals import LEAST_SYSTEMS
 
 # Two-sided at .05 with power .8: quantiles of the normal distribution.
@@ -41,7 +41,7 @@ _PROMPT_TITLES = {
     "source": "Source",
     "reference": "Good answer",
 }
-Reader = Callable[[Sequence[str], Sequence[str]], Parts]
+Reader = Callable[[Sequence[str], Sequence[str]], Rows]
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def report(read: Reader, request: Asked) -> Report:
     return report
 
 
-def _as_asked(proposal: Proposal, request: Asked, rows: Parts) -> Proposal:
+def _as_asked(proposal: Proposal, request: Asked, rows: Rows) -> Proposal:
     """The proposal, with what the user said before it."""
     taken = {*request.scores, request.human} - {""}
     for name in taken:
@@ -128,7 +128,7 @@ def _as_asked(proposal: Proposal, request: Asked, rows: Parts) -> Proposal:
     )
 
 
-def _uses(rows: Parts, proposal: Proposal) -> dict[str, str]:
+def _uses(rows: Rows, proposal: Proposal) -> dict[str, str]:
     """Column -> what it is taken for; proposals end in "?"."""
     uses = {}
     for ours, names in rows.plan.sources.items():
@@ -158,14 +158,14 @@ def _table(contents: Sequence[Content], uses: Mapping[str, str]) -> pd.DataFrame
 # -- what can be done with rows that are rated or scored
 
 
-def _measure(report: Report, rows: Parts, proposal: Proposal, request: Asked) -> None:
+def _measure(report: Report, rows: Rows, proposal: Proposal, request: Asked) -> None:
     """Say of rows of outputs the facts, what can be done, and the next command."""
     scores = [rows.ours(name) for name in proposal.scores]
     humans = [RATING]
     if RATING not in rows.theirs:
         humans = [name for name in rows.theirs if name.startswith("rater_")]
     try:
-        data, notes = rated_rows.prepared(rows.whole(), scores, humans, request.said)
+        data, notes = rated_rows.prepared(rows, scores, humans, request.said)
     except InputError as error:
         report.lacks[str(error)] = "every statistic"
         report.command = trouble(error, request.path)
@@ -315,7 +315,7 @@ def _tells(
             "(four times in five, rows independent)"
         )
         return
-    rated = replace(data, frame=data.frame.assign(**{RATING: ratings}))
+    rated = replace(data, checked=data.frame.assign(**{RATING: ratings}))
     for score in scores[:2]:
         yield from _tells_from_chance(rated, score)
     yield from _tells_means(rated, scores[0], ratings)
@@ -373,7 +373,7 @@ def _tells_means(data: Rows, score: str, ratings: np.ndarray) -> Iterator[str]:
 
 
 def _next(
-    rows: Parts,
+    rows: Rows,
     proposal: Proposal,
     request: Asked,
     counts: _Counts,
@@ -405,7 +405,7 @@ def _next(
     return [*words, "--n", str(number)]
 
 
-def _next_card(rows: Parts, path: str, scale: tuple[float, float]) -> list[str]:
+def _next_card(rows: Rows, path: str, scale: tuple[float, float]) -> list[str]:
     """The command of a card of a judge that is asked; none for a scale of one value."""
     lowest, highest = scale
     if not lowest < highest:
@@ -425,7 +425,7 @@ def _next_card(rows: Parts, path: str, scale: tuple[float, float]) -> list[str]:
 
 
 def _of_pairs(
-    rows: Parts, contents: Sequence[Content], proposal: Proposal, request: Asked
+    rows: Rows, contents: Sequence[Content], proposal: Proposal, request: Asked
 ) -> Report:
     """The report of rows that are pairs of outputs."""
     people = request.human

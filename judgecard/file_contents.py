@@ -17,7 +17,7 @@ from judgecard.pair_judges import as_verdict
 from nlgeval_lib import datasets
 from nlgeval_lib.scoring.cells import as_number, is_missing
 from nlgeval_lib.scoring.columns import RATER, RATING, is_fact, known, nearest
-from nlgeval_lib.scoring.rows import Parts
+from nlgeval_lib.scoring.rows import Rows
 
 Kind = Literal["empty", "text", "name", "rating", "number", "label", "object"]
 # A scale from 0 to 10 has so many values; a column with more is no column of ratings.
@@ -226,7 +226,7 @@ def _of_numbers(name: str, numbers: np.ndarray, gaps: str, slips: int) -> Conten
     return Content(name, kind, words, varies=len(values) > 1)
 
 
-def of_columns(rows: Parts) -> tuple[pd.DataFrame, list[Content]]:
+def of_columns(rows: Rows) -> tuple[pd.DataFrame, list[Content]]:
     """A file's rows as they are written, no cell checked, and what each column holds."""
     contents = []
     for name in rows.columns:
@@ -234,7 +234,7 @@ def of_columns(rows: Parts) -> tuple[pd.DataFrame, list[Content]]:
     return rows.given, contents
 
 
-def words_for(rows: Parts, needs: Collection[str]) -> tuple[list[str], list[str]]:
+def words_for(rows: Rows, needs: Collection[str]) -> tuple[list[str], list[str]]:
     """What `--map` and `--values` would say for what a file's names do not tell.
 
     Returns: none of either where the file has all that is needed, or rows of pairs.
@@ -281,7 +281,7 @@ def is_of_pairs(columns: Sequence[str]) -> bool:
 
 
 def _has_verdicts(
-    rows: Parts, frame: pd.DataFrame, by_name: Mapping[str, Content]
+    rows: Rows, frame: pd.DataFrame, by_name: Mapping[str, Content]
 ) -> bool:
     """Whether what people say are words for verdicts on pairs."""
     for name in rows.plan.sources.get(RATING, ()):
@@ -301,7 +301,7 @@ def are_verdicts(values: Sequence[Any]) -> bool:
     return 1.0 in verdicts or 2.0 in verdicts
 
 
-def proposed(rows: Parts, frame: pd.DataFrame, contents: Sequence[Content]) -> Proposal:
+def proposed(rows: Rows, frame: pd.DataFrame, contents: Sequence[Content]) -> Proposal:
     """What the columns may be that no word of the user and no usual name takes."""
     by_name = {column.name: column for column in contents}
     names_used: set[str] = set()
@@ -367,7 +367,7 @@ def _known_aspects() -> set[str]:
 
 
 def _texts(
-    rows: Parts,
+    rows: Rows,
     by_name: Mapping[str, Content],
     free: Sequence[str],
     reasons: dict[str, str],
@@ -390,7 +390,7 @@ def _texts(
 
 
 def _places(
-    rows: Parts,
+    rows: Rows,
     frame: pd.DataFrame,
     by_name: Mapping[str, Content],
     free: Sequence[str],
@@ -429,7 +429,7 @@ def _crossed(inputs: pd.Series, systems: pd.Series) -> bool:
     return min(table.shape) > 1 and bool((table.to_numpy() == 1).all())
 
 
-def _of_pairs(rows: Parts, frame: pd.DataFrame) -> Proposal:
+def _of_pairs(rows: Rows, frame: pd.DataFrame) -> Proposal:
     """What the columns of verdicts on pairs may be: people's, and judges'."""
     verdicts = []
     for name in rows.columns:

@@ -17,7 +17,7 @@ from nlgeval_lib import datasets, parsers
 from nlgeval_lib.datasets import mini_judge
 from nlgeval_lib.datasets.registry import unknown
 from nlgeval_lib.scoring.cells import InputError
-from nlgeval_lib.scoring.rows import Parts
+from nlgeval_lib.scoring.rows import Rows
 
 KEYS = ["input_id", "system_id", "aspect"]
 MINIATURE = "mini_judge"  # in the place of a recording: the miniature judge
@@ -103,12 +103,12 @@ def with_human_scale(judged: Judged, scale: Scale | None) -> Judged:
     return replace(judged, rated_on=dict.fromkeys(aspects, scale))
 
 
-def of_rows(rows: Parts) -> Judged:
+def of_rows(rows: Rows) -> Judged:
     """Somebody's own rows, as `rated`; their name is that of the file.
 
     Raises: InputError for rows without ratings.
     """
-    frame = rows.whole().frame.reset_index(drop=True)
+    frame = rows.frame.reset_index(drop=True)
     name = re.sub(r"\W+", "_", Path(rows.name).stem)
     return rated(frame, name or "own")
 

@@ -15,7 +15,7 @@ from judgecard import rated_columns
 from nlgeval_lib.files import replacing
 from nlgeval_lib.scoring.cells import InputError, as_number, inert, is_missing
 from nlgeval_lib.scoring.columns import RATING, REFERENCES
-from nlgeval_lib.scoring.rows import Parts, Rows, read
+from nlgeval_lib.scoring.rows import Rows, read
 
 ITEM = "item"
 ANSWER = "rating"
@@ -99,9 +99,9 @@ def _allotted(strata: np.ndarray, n: int) -> dict[str, int]:
     return numbers
 
 
-def _items(rows: Parts) -> list[str]:
+def _items(rows: Rows) -> list[str]:
     """A name a row, of its place and its output."""
-    texts = rows.only(lambda name: name == "output").whole().frame["output"]
+    texts = rows.only(lambda name: name == "output").frame["output"]
     items = []
     for place, text in enumerate(texts):
         digest = hashlib.sha256(f"{place}\n{text}".encode()).hexdigest()
@@ -155,7 +155,7 @@ def _answers(path: str) -> pd.DataFrame:
     return table[[ITEM]].assign(**{ANSWER: texts, PROBABILITY: chances})
 
 
-def joined(rows: Parts, paths: Sequence[str]) -> Parts:
+def joined(rows: Rows, paths: Sequence[str]) -> Rows:
     """The rows with what people answered in sheets: one sheet's answers are `human`;
     those of several are a rater each, and `human` is their mean.
 
@@ -196,8 +196,8 @@ def joined(rows: Parts, paths: Sequence[str]) -> Parts:
 
 
 def _with_columns(
-    rows: Parts, answers: Mapping[str, list[Any]], chances: list[Any]
-) -> Parts:
+    rows: Rows, answers: Mapping[str, list[Any]], chances: list[Any]
+) -> Rows:
     """The rows with columns of answers, and of the chances of the draw."""
     added = {**answers, PROBABILITY: chances}
     columns = pd.DataFrame(added, rows.given.index, dtype=object)

@@ -17,7 +17,7 @@ from judgecard.rated_rows import SEEN, training_column
 from nlgeval_lib.scoring import rows
 from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.correlations import Grid
-from nlgeval_lib.scoring.rows import Parts, Rows
+from nlgeval_lib.scoring.rows import Rows
 
 # Column of `Estimates.to_frame` -> the name that is shown.
 _COLUMNS = {
@@ -82,12 +82,12 @@ class Labelled:
 
 
 def needed(
-    data: Parts,
+    data: Rows,
     score: str,
     humans: Sequence[str],
     by: str | None = None,
     topic: str | None = None,
-) -> Parts:
+) -> Rows:
     """The columns of a file that `labelled` needs, of a large one no other is read.
 
     Raises: InputError for a column that is not there.

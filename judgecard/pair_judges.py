@@ -23,7 +23,7 @@ from nlgeval_lib.scoring.cells import (
     without,
 )
 from nlgeval_lib.scoring.columns import OTHER
-from nlgeval_lib.scoring.rows import Parts, Rows
+from nlgeval_lib.scoring.rows import Rows
 
 _FEW = 8  # so few verdicts may all be of one output or a tie
 # The columns with the texts of a pair.
@@ -68,7 +68,7 @@ def _verdicts(data: Rows, column: str) -> np.ndarray:
     """A column of verdicts as numbers, (pairs,)."""
     answers = data.frame[column]
     values = without(with_words(answers, data.words), data.missing_values)
-    verdicts = data.read(values, column, data.given.index, as_verdict)
+    verdicts = data.read(values, column, as_verdict)
     read = np.array(verdicts, dtype=float)
     marks = {
         str(value).removesuffix(".0") for value in answers if not is_missing(value)
@@ -247,7 +247,7 @@ def table(
 # -- a file of anyone's pairs
 
 
-def names(data: Parts, scores: Sequence[str]) -> list[str]:
+def names(data: Rows, scores: Sequence[str]) -> list[str]:
     """The columns of these scores; without any it is `value`.
 
     Raises: InputError for a column that is not there.
@@ -296,7 +296,7 @@ def of_file(
             table_rows[column] = _verdicts(data, column)
         elif column in OUTPUTS:
             texts = data.frame[column]
-            table_rows[column] = data.read(texts, column, data.given.index, as_text)
+            table_rows[column] = data.read(texts, column, as_text)
     judges: dict[str, tuple[np.ndarray, np.ndarray | None]] = {}
     for name in scores:
         orders = [f"{name}_{order}" for order in ORDERS]

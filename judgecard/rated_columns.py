@@ -68,7 +68,7 @@ def numeric_raters(frame: pd.DataFrame, prefix: str) -> dict[str, list[str]]:
     return {kind: names for kind, names in kinds.items() if len(names) > 1}
 
 
-def with_mean(data: rows.Parts, prefix: str) -> rows.Parts:
+def with_mean(data: rows.Rows, prefix: str) -> rows.Rows:
     """The rows with the mean of the raters that the user named as `human`, where the
     file has no other; as they are where it has, or nobody named two raters.
 
@@ -88,7 +88,7 @@ def with_mean(data: rows.Parts, prefix: str) -> rows.Parts:
     return replace(data, plan=replace(plan, sources=sources, why=why))
 
 
-def recorded_scores(data: rows.Rows | rows.Parts, columns: Sequence[str]) -> list[str]:
+def recorded_scores(data: rows.Rows, columns: Sequence[str]) -> list[str]:
     """Which of some columns `nlgeval score` wrote: those recorded beside the file, then
     those that have a status beside them.
     """

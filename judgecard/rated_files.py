@@ -24,7 +24,7 @@ from nlgeval_lib.scoring import rows
 from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.columns import OTHER, nearest
 from nlgeval_lib.scoring.correlations import Grid
-from nlgeval_lib.scoring.rows import Parts, Rows
+from nlgeval_lib.scoring.rows import Rows
 from nlgeval_lib.statistics.comparison import following
 from nlgeval_lib.statistics.questions import Answer
 
@@ -162,7 +162,7 @@ class Result:
     notes: tuple[str, ...] = ()
 
 
-def score_columns(data: Rows | Parts, asked: Sequence[str]) -> list[str]:
+def score_columns(data: Rows, asked: Sequence[str]) -> list[str]:
     """The columns with scores: those asked for; else those recorded beside the file, or
     that have a status beside them; else `value`.
 

@@ -96,7 +96,7 @@ def prepared(
 
 def _with(data: Rows, columns: dict[str, np.ndarray]) -> Rows:
     """The rows with these columns in place of those of their names."""
-    return dataclasses.replace(data, frame=data.frame.assign(**columns))
+    return dataclasses.replace(data, checked=data.frame.assign(**columns))
 
 
 def _without_training_rows(
@@ -168,7 +168,7 @@ def _wide(
     )
     # a row is one rater's: what else is called after raters is about that one
     is_fact = frame.columns.astype(str).str.startswith("rater_")
-    data = dataclasses.replace(data, frame=frame.loc[:, ~is_fact])
+    data = dataclasses.replace(data, checked=frame.loc[:, ~is_fact])
     return _with(data.take(first.to_numpy()), columns)
 
 

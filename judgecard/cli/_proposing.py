@@ -13,13 +13,13 @@ import typer
 from nlgeval_lib.cli._options import Reading, say
 
 if TYPE_CHECKING:
-    from nlgeval_lib.scoring.rows import Parts
+    from nlgeval_lib.scoring.rows import Rows
 
 
 class Proposing(Reading):
     """How rows are read of which no name says what they hold."""
 
-    def proposed(self, path: str, needs: Sequence[str], **more: Any) -> Parts:
+    def proposed(self, path: str, needs: Sequence[str], **more: Any) -> Rows:
         """The rows of a file, as `read`; what is needed and not named is proposed.
 
         What is taken is shown, and kept with the plan of columns. At a terminal it is

@@ -13,7 +13,7 @@ from nlgeval_lib.cli._options import Several, by_comma, note, option
 if TYPE_CHECKING:
     import pandas as pd
 
-    from nlgeval_lib.scoring.rows import Parts, Rows
+    from nlgeval_lib.scoring.rows import Rows
 
 
 class Rated(Proposing):
@@ -37,7 +37,7 @@ class Rated(Proposing):
         option(help="A filled sheet of `nlgeval label`, one a rater (repeatable)."),
     ] = None
 
-    def chosen(self, path: str, **more: Any) -> Parts:
+    def chosen(self, path: str, **more: Any) -> Rows:
         """The rows of a file as `Reading.chosen` reads them, with the answers of the
         sheets.
         """
@@ -50,7 +50,7 @@ class Rated(Proposing):
 
     def rated(
         self,
-        rows: Parts,
+        rows: Rows,
         scores: Sequence[str],
         humans: Sequence[str],
         on_scale: bool = True,
@@ -61,15 +61,14 @@ class Rated(Proposing):
         """
         from judgecard import rated_rows
 
-        data = rows.whole()
-        note(data.unused_marks(by_comma(self.missing_values)))
+        note(rows.unused_marks(by_comma(self.missing_values)))
         said = rated_rows.Said(
             scale_of(self.scale),
             scale_of(self.human_scale, "--human-scale"),
             [rows.ours(name) for name in self.reverse or ()],
             on_scale,
         )
-        data, notes = rated_rows.prepared(data, scores, humans, said)
+        data, notes = rated_rows.prepared(rows, scores, humans, said)
         for text in notes:
             note(text)
         return data

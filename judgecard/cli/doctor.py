@@ -14,7 +14,7 @@ from nlgeval_lib.cli._options import Reading, Several, command, echo, option
 
 if TYPE_CHECKING:
     from judgecard.doctor import Report
-    from nlgeval_lib.scoring.rows import Parts
+    from nlgeval_lib.scoring.rows import Rows
 
 # The fields of the options that say how a file is read.
 _READING = (
@@ -74,7 +74,7 @@ def doctor(options: Doctor) -> None:
     scores = options.score or ()
     request = doctor.Asked(options.file, scores, options.human, of_numbers)
 
-    def read(mapping: Sequence[str], values: Sequence[str]) -> Parts:
+    def read(mapping: Sequence[str], values: Sequence[str]) -> Rows:
         more = _with(options, mapping, values)
         return more.chosen(
             options.file,

@@ -58,7 +58,7 @@ def label(options: Label) -> None:
         options.file, ["output"], format=options.input_format, named=strata
     )
     draw = label_sheets.Draw(options.n, options.by, options.seed)
-    drawn = label_sheets.sheet(rows.whole(), draw)
+    drawn = label_sheets.sheet(rows, draw)
     answered = label_sheets.written(options.output, drawn)
     note("" if len(drawn) == options.n else f"there are only {len(drawn):,} rows")
     typer.echo(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from judgecard.rated_files import Result, Settings
-    from nlgeval_lib.scoring.rows import Parts
+    from nlgeval_lib.scoring.rows import Rows
 
 SETTINGS = (
     "nan",
@@ -199,7 +199,7 @@ def _put(text: str, options: Meta) -> None:
         typer.echo(text, nl=False)
 
 
-def _rows(options: Meta, ours: str) -> Parts:
+def _rows(options: Meta, ours: str) -> Rows:
     """The file's rows; ours: our column of what people say, which --human names."""
     from judgecard import rated_columns
 
@@ -252,7 +252,7 @@ def _judges_of_pairs(options: Meta) -> None:
             f"prefer: --human {advice}. Its columns: {', '.join(rows.columns)}"
         )
     scores = pair_judges.names(rows, options.score or ())
-    data = rows.only(pair_judges.needed(scores)).whole()
+    data = rows.only(pair_judges.needed(scores))
     note(data.unused_marks(by_comma(options.missing_values)))
     note(pair_judges.code_of(data, ["preference", *scores]))
     table = pair_judges.of_file(data, scores, options.unread, options.seed)

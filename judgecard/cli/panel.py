@@ -12,7 +12,7 @@ from nlgeval_lib.cli._options import Several, command, echo, note, option, say
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nlgeval_lib.scoring.rows import Parts, Rows
+    from nlgeval_lib.scoring.rows import Rows
 
 By = Annotated[str | None, option(help="Groups of rows; default aspect, '' for none.")]
 
@@ -123,7 +123,7 @@ def _read(options: Panel) -> tuple[Rows, list[str], list[str]]:
     return options.rated(rows, scores, humans), scores, humans
 
 
-def _columns(rows: Parts, patterns: list[str]) -> list[str]:
+def _columns(rows: Rows, patterns: list[str]) -> list[str]:
     """Our columns for names and patterns of the file's."""
     from nlgeval_lib.scoring.columns import columns_like
 

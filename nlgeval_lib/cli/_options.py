@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nlgeval_lib.evaluators.stages import Stage
     from nlgeval_lib.scoring import EngineChoice, Job
     from nlgeval_lib.scoring.asking import Run
-    from nlgeval_lib.scoring.rows import Parts
+    from nlgeval_lib.scoring.rows import Rows
 
 SOME_MISSING = 1
 EXIT = (
@@ -99,7 +99,7 @@ class Reading:
     def __init__(self) -> None:
         self.plans: dict[str, Any] = {}  # file -> what was taken for what in it
 
-    def read(self, path: str, **more: Any) -> Parts:
+    def read(self, path: str, **more: Any) -> Rows:
         """The rows of a file or a data set, as `chosen`, and the line that says how
         they are read. Raises: InputError; DataUnavailable.
         """
@@ -108,7 +108,7 @@ class Reading:
         self.plans[Path(rows.name).name] = rows.plan.recorded()
         return rows
 
-    def chosen(self, path: str, *, mapping: Sequence[str] = (), **more: Any) -> Parts:
+    def chosen(self, path: str, *, mapping: Sequence[str] = (), **more: Any) -> Rows:
         """The rows of a file or a data set; nothing is said.
 
         mapping: further texts as those of --map.
@@ -245,7 +245,7 @@ class Scoring(Reading, Planning):
                 say(f"the code of {path} is run")
             named.plugin(path)
 
-    def rows(self, instead: str = "") -> Parts:
+    def rows(self, instead: str = "") -> Rows:
         """The rows, or with the same settings those of the file `instead`.
 
         Raises: InputError; DataUnavailable.
@@ -257,7 +257,7 @@ class Scoring(Reading, Planning):
             limit=self.limit,
         )
 
-    def job(self, data: Parts | None = None) -> Job:
+    def job(self, data: Rows | None = None) -> Job:
         """What these options ask for, on these rows or on their own.
 
         Raises: InputError; EngineError; Unavailable.

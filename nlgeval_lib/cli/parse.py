@@ -191,7 +191,7 @@ def _texts(path: str, format: str, column: str, delimiter: str) -> tuple[Rows, s
                 "--format lines reads each alone"
             )
         chosen = lines if format == "lines" else [content]
-        return rows.of_frame(pd.DataFrame({"text": chosen}), name).whole(), "text"
+        return rows.of_frame(pd.DataFrame({"text": chosen}), name), "text"
     table = rows.read(path, format, delimiter)
     if column and column not in table.columns:
         raise InputError(f"--column {table.lacks(column)}")

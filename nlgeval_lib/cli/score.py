@@ -19,7 +19,7 @@ from nlgeval_lib.cli._options import (
 
 if TYPE_CHECKING:
     from nlgeval_lib.scoring import Job
-    from nlgeval_lib.scoring.rows import Parts
+    from nlgeval_lib.scoring.rows import Rows
     from nlgeval_lib.scoring.tally import Tally
 
 
@@ -99,7 +99,7 @@ def score(options: Score) -> None:
     raise typer.Exit(1 if failed or too_few else 0)
 
 
-def _check_columns(options: Score, data: Parts) -> None:
+def _check_columns(options: Score, data: Rows) -> None:
     """Raise a ValueError where the scores would overwrite a column."""
     from nlgeval_lib.scoring import score_files
 
@@ -169,7 +169,7 @@ def _check_paths(options: Score) -> None:
             score_files.check_output(path, *inputs, options.output, why=" of this run")
 
 
-def _write_scores(options: Score, job: Job, data: Parts) -> tuple[Tally, str]:
+def _write_scores(options: Score, job: Job, data: Rows) -> tuple[Tally, str]:
     """Score the rows and write every file; the counts, and where the scores are."""
     from nlgeval_lib import files
     from nlgeval_lib.scoring import ProgressBar, provenance, score_files

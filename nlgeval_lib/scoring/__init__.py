@@ -6,7 +6,7 @@ the scores with ratings.
     scores = job.score(scoring.ProgressBar())
 
 A row of a file (`table_files.read_table`) gets our column names (`columns.decided`),
-its cells are checked (`rows.Parts.whole`), it is scored (`job.Job`), and its score
+its cells are checked (`rows.Rows.frame`), it is scored (`job.Job`), and its score
 stands behind the row's own columns (`score_files.with_scores`).
 """
 

@@ -32,7 +32,7 @@ from nlgeval_lib.records import Completion, Judgment, Sample, Status
 from nlgeval_lib.scoring import named, provenance, rows
 from nlgeval_lib.scoring.asking import ProgressBar, Reads, Run, ask
 from nlgeval_lib.scoring.named import EngineChoice
-from nlgeval_lib.scoring.rows import InputError, Parts, Rows
+from nlgeval_lib.scoring.rows import InputError, Rows
 from nlgeval_lib.scoring.tally import Tally
 
 # The stages whose completions `Judge.parse` reads; in others a judge writes lists,
@@ -64,16 +64,13 @@ class Job:
     """
 
     name: str
-    data: Any
+    data: Rows
     evaluator: Any
     engine: Any = None
     store: Any = None
     skip_incomplete: bool = False
     run: Run = field(default_factory=Run)
     remarks: str = ""
-
-    def __post_init__(self) -> None:
-        self.data: Rows = self.data.whole()
 
     @property
     def judge(self) -> bool:
@@ -165,7 +162,7 @@ class Job:
             unscored["details"] = [{} for _ in gaps]
         return _joined([scored, unscored]).loc[places]
 
-    def fit(self, rated: Parts, bar: ProgressBar) -> None:
+    def fit(self, rated: Rows, bar: ProgressBar) -> None:
         """Fit the evaluator on rows with ratings.
 
         Raises: InputError where it is not fitted on ratings; ValueError where it learns
@@ -176,7 +173,7 @@ class Job:
         bar.start(f"{self.name} training")
         with contextlib.closing(bar):
             self.evaluator.fit(
-                rated.whole().frame,
+                rated.frame,
                 engine=self.engine,
                 store=self.store,
                 progress=bar.report,
@@ -357,7 +354,7 @@ class Job:
 
 
 def prepared(
-    data: Parts,
+    data: Rows,
     name: str,
     settings: Sequence[str],
     choice: EngineChoice,

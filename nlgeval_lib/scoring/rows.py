@@ -3,9 +3,7 @@ checked, once.
 
 `chosen_rows` reads what a user names, `of_frame` takes a frame, `read` reads a file as
 it is. Which of the user's columns becomes which of ours is decided once, as a
-`columns.Plan`. A `Parts` knows it, its `whole()` are the checked `Rows`. `incomplete`
-says which rows an evaluator cannot be shown, and why; `repeated` which rows are there
-twice.
+`columns.Plan`.
 """
 
 from __future__ import annotations
@@ -48,14 +46,15 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
-    """The rows of a file or a data set, and what is taken for what in them; no cell is
-    checked.
+class Rows:
+    """The rows of a file or a data set, and what is taken for what in them.
 
     name: the file as the user named it, or the data set; messages begin with it.
     given: the columns as they were written, a missing value as None; the index names
     each row's place, such as "line 7".
     plan: what is taken for what.
+    checked: the columns under the project's names where they were made already; None:
+    `frame` makes them of `given` by the plan.
     sha256: of the file's bytes; "" for a data set.
     earlier: what was recorded beside the file, where it is a file of scores.
     missing_values: what stands in the file where a rating or score is missing.
@@ -67,6 +66,7 @@ class Parts:
     name: str
     given: pd.DataFrame
     plan: Plan = field(default_factory=Plan)
+    checked: pd.DataFrame | None = None
     sha256: str = ""
     earlier: Mapping[str, Any] = field(default_factory=dict)
     missing_values: Sequence[str] = ()
@@ -81,26 +81,32 @@ class Parts:
         names = []
         for ours, name in self.theirs.items():
             names.append(ours if ours == name else f"{ours} = {name}")
-        columns_read = ", ".join(names)
-        return f"{type(self).__name__}({self.name}: {len(self):,} rows; {columns_read})"
+        return f"Rows({self.name}: {len(self):,} rows; {', '.join(names)})"
 
-    def whole(self) -> Rows:
-        """The rows with every cell that has a meaning checked.
+    @functools.cached_property
+    def frame(self) -> pd.DataFrame:
+        """The columns under the project's names, every cell that has a meaning checked.
 
         Raises: InputError naming the row and the column.
         """
-        checked = {}
+        if self.checked is not None:
+            return self.checked
+        made = {}
         for ours in (*self.plan.sources, *self.plan.filled):
             names = self.plan.sources.get(ours, ())
             if len(names) == 1 and not _reader(ours):
-                checked[ours] = self.given[names[0]]
+                made[ours] = self.given[names[0]]
             else:
-                checked[ours] = self.cells(ours)
-        return Rows(**vars(self), frame=pd.DataFrame(checked, self.given.index))
+                made[ours] = self.cells(ours)
+        return pd.DataFrame(made, self.given.index)
 
-    def only(self, choose: Callable[[str], bool]) -> Parts:
+    def only(self, choose: Callable[[str], bool]) -> Rows:
         """The same rows with those of our columns that `choose` chooses."""
         return replace(self, plan=self.plan.only(choose))
+
+    def take(self, rows: slice | np.ndarray) -> Rows:
+        """Some rows of these: a slice, their positions, or a mask of all rows."""
+        return replace(self, given=self.given.iloc[rows], checked=self.frame.iloc[rows])
 
     @property
     def columns(self) -> list[str]:
@@ -164,25 +170,22 @@ class Parts:
 
         Raises: InputError naming the row and the column.
         """
-        places = self.given.index
         if ours in self.plan.filled:
-            return self.read([self.plan.filled[ours]] * len(self), ours, places)
+            return self.read([self.plan.filled[ours]] * len(self), ours)
         names = list(self.plan.sources[ours])
         if len(names) == 1:
-            return self.read(self.given[names[0]].tolist(), ours, places)
+            return self.read(self.given[names[0]].tolist(), ours)
         if ours != RATING:
-            return self.read(self.given[names].to_numpy().tolist(), ours, places)
+            return self.read(self.given[names].to_numpy().tolist(), ours)
         ratings = {}
         for column in names:
             values = self.given[column].tolist()
-            ratings[column] = self.read(values, column, places, as_number)
+            ratings[column] = self.read(values, column, as_number)
         return pd.DataFrame(ratings).mean(axis=1).to_numpy()
 
-    def read(
-        self, values: Iterable[Any], ours: str, places: pd.Index, reader: Any = None
-    ) -> Any:
-        """The cells of a column of ours as they are used: float64 for numbers, else a
-        series. places: the rows' labels.
+    def read(self, values: Iterable[Any], ours: str, reader: Any = None) -> Any:
+        """The cells of a column of ours, one a row, as they are used: float64 for
+        numbers, else a series.
 
         reader: a function of `cells`; None for that of our column.
         Raises: InputError naming the first that cannot be used.
@@ -196,30 +199,12 @@ class Parts:
             for value in values:
                 cells_read.append(reader(value) if reader else value)
         except ValueError as error:
-            place = self.place(places[len(cells_read)], ours)
+            place = self.place(self.given.index[len(cells_read)], ours)
             words = cells.words_in(values) if reader is as_number else ""
             raise InputError(f"{place}{error}{words}") from None
         if reader is as_number:
             return np.array(cells_read, dtype=float)
-        return pd.Series(cells_read, places, dtype=object)
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Rows(Parts):
-    """Rows whose cells are checked.
-
-    frame: the columns under the project's names; of `read` the same as `given`.
-    """
-
-    frame: pd.DataFrame
-
-    def whole(self) -> Rows:
-        """The rows themselves."""
-        return self
-
-    def take(self, rows: slice | np.ndarray) -> Rows:
-        """Some rows of these: a slice, their positions, or a mask of all rows."""
-        return replace(self, given=self.given.iloc[rows], frame=self.frame.iloc[rows])
+        return pd.Series(cells_read, self.given.index, dtype=object)
 
     def unused_marks(self, marks: Iterable[str]) -> str:
         """Which marks of a missing number stand in no rating or score, in words: likely
@@ -243,10 +228,10 @@ class Rows(Parts):
 
         Raises: InputError naming the cell that is no finite number.
         """
-        if pd.api.types.is_float_dtype(self.frame[column]):
-            return self.frame[column].to_numpy(copy=True)  # read already
-        values = self.frame[column].tolist()
-        return np.asarray(self.read(values, column, self.given.index, as_number))
+        values = self.frame[column]
+        if pd.api.types.is_float_dtype(values):
+            return values.to_numpy(copy=True)  # read already
+        return np.asarray(self.read(values.tolist(), column, as_number))
 
 
 def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") -> Rows:
@@ -258,8 +243,8 @@ def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") ->
     Raises: InputError naming the file and the line for what cannot be read, and for a
     file without rows.
     """
-    parts = _of_file(str(path), format, Dialect(delimiter))
-    return Rows(**vars(parts), frame=parts.given)
+    rows = _of_file(str(path), format, Dialect(delimiter))
+    return replace(rows, checked=rows.given)
 
 
 def chosen_rows(
@@ -274,7 +259,7 @@ def chosen_rows(
     values: Iterable[str] = (),
     named: Collection[str] = (),
     dialect: Dialect | None = None,
-) -> Parts:
+) -> Rows:
     """The rows of a file or of a data set, under our column names.
 
     input, data: one of them: the file, "-" for standard input; or a data set's name.
@@ -319,7 +304,7 @@ def of_frame(
     name: str,
     mapping: Iterable[str] = (),
     fill: Iterable[str] = (),
-) -> Parts:
+) -> Rows:
     """The rows of a frame that is here already, such as a data set's.
 
     name: what messages call it. Rows are "row 1" and on.
@@ -329,14 +314,14 @@ def of_frame(
     places = [f"row {number}" for number in range(1, len(frame) + 1)]
     given = _plain(frame.set_axis(places))
     plan = columns.decided(name, list(given), {}, mapping, fill, usual=False)
-    return Parts(name=name, given=given, plan=plan)
+    return Rows(name=name, given=given, plan=plan)
 
 
-def _of_file(path: str, format: str, dialect: Dialect) -> Parts:
+def _of_file(path: str, format: str, dialect: Dialect) -> Rows:
     """The rows of a file with no column of ours yet."""
     file = read_table(path, format, dialect)
     orders = map("<".join, file.orders.values())
-    return Parts(
+    return Rows(
         name=file.name,
         given=_plain(file.frame),
         sha256=file.sha256,
@@ -370,7 +355,7 @@ def _recorded_marks(earlier: Mapping[str, Any]) -> tuple[str, ...]:
 # -- under our names
 
 
-def _with_paths(rows: Parts, mapping: Iterable[str]) -> Parts:
+def _with_paths(rows: Rows, mapping: Iterable[str]) -> Rows:
     """The rows with a column for each path into another one that is mapped, such as
     `doc.answer`.
     """
@@ -407,7 +392,7 @@ def _members(column: pd.Series, path: str) -> list[str]:
     return [f"{start}{name}{end}" for name in names]
 
 
-def _fitting(rows: Parts) -> Parts:
+def _fitting(rows: Rows) -> Rows:
     """The rows without what was taken by its name alone and has cells that will not do:
     usual names, words or numbers far from all ratings in columns that begin as theirs.
     """
@@ -434,17 +419,17 @@ def _fitting(rows: Parts) -> Parts:
     return replace(rows, plan=plan, unfit=unfit)
 
 
-def _has_number(rows: Parts, column: str) -> bool:
+def _has_number(rows: Rows, column: str) -> bool:
     """Whether any cell of a column is a number, as ratings are."""
     for text in dict.fromkeys(map(str, rows.given[column])):
         with contextlib.suppress(InputError):
-            read = rows.read([text], RATING, pd.Index(["row"]), as_number)
+            read = rows.read([text], RATING, as_number)
             if not np.isnan(read).any():
                 return True
     return False
 
 
-def _far(rows: Parts, ours: str, values: np.ndarray) -> str:
+def _far(rows: Rows, ours: str, values: np.ndarray) -> str:
     """Why numbers are no ratings: all are farther from the column of ratings than these
     are apart; "" where they are not, and where there is no such column.
     """

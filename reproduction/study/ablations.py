@@ -425,15 +425,12 @@ def all_rows(data: str, columns: Sequence[str]) -> Rows:
     for an output that is there twice.
     """
     if not is_file(data):
-        return chosen_rows(data=data).whole()
-    parts = chosen_rows(str(prompt_files.located(data)), mapping=columns)
-    parts.check_ids()
-    rows = parts.whole()
+        return chosen_rows(data=data)
+    rows = chosen_rows(str(prompt_files.located(data)), mapping=columns)
+    rows.check_ids()
     frame = rows.frame
     if not any(name in frame for name in variant_tests.RATINGS):
-        raise InputError(
-            f"{parts.lacks('human')}; --map human=COLUMN names the ratings"
-        )
+        raise InputError(f"{rows.lacks('human')}; --map human=COLUMN names the ratings")
     numbers = [f"{number}" for number in range(1, len(frame) + 1)]
     defaults = {"input_id": numbers, "system_id": "", "aspect": ""}
     for name, default in defaults.items():
@@ -442,10 +439,10 @@ def all_rows(data: str, columns: Sequence[str]) -> Rows:
     again = frame[frame.duplicated(list(variant_tests.KEYS))]
     if len(again):
         raise InputError(
-            f"{parts.place(again.index[0])}: the same input, system and aspect as a row "
+            f"{rows.place(again.index[0])}: the same input, system and aspect as a row "
             "above; an ablation takes one row an output"
         )
-    return replace(rows, frame=frame)
+    return replace(rows, checked=frame)
 
 
 def _rows(rows: Rows, data: str, aspects: Sequence[str], mode: str) -> Rows:

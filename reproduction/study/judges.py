@@ -126,8 +126,9 @@ def job(
         loaded = {}
     key = (judge.data, question.map, question.fill)
     if key not in loaded:
-        rows = chosen_rows(data=judge.data, mapping=question.map, fill=question.fill)
-        loaded[key] = rows.whole()
+        loaded[key] = chosen_rows(
+            data=judge.data, mapping=question.map, fill=question.fill
+        )
     prepared_job = prepared(
         loaded[key],
         judge.evaluator,
@@ -137,7 +138,7 @@ def job(
         ready=ready,
         given=arguments,
     )
-    rows = prepared_job.data.whole()
+    rows = prepared_job.data
     rows = rows.take(question_rows.asked(rows.frame, question))
     rows = rows.take(question_rows.narrowed(rows.frame, aspects, options.mode))
     prepared_job.data = rows
@@ -422,7 +423,7 @@ def read(job: Job, route: str, folds: int = 0) -> JudgeScores:
     # A replay could ask nothing, so it learns nothing about what fails.
     if job.run.failures and not replayed:
         note_refusals(job.store.folder, engine, job.run.failures)
-    rows = job.data.whole().frame
+    rows = job.data.frame
     # What the evaluator gives takes the place of equally named columns.
     in_both = rows.columns.intersection(scored.columns)
     rows = rows.drop(columns=in_both)

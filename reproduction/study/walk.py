@@ -63,7 +63,7 @@ def one_item(
         job = judges.job(question, replace(options, revision=revision), aspects=aspects)
     except (DataError, Unavailable, InputError) as error:
         return f"This item cannot be shown here: {error}"
-    row = job.data.whole().frame.iloc[[item]]
+    row = job.data.frame.iloc[[item]]
     placeholders = dict(_own_texts(row.iloc[0].to_dict()))
     parts = [f"Item: {', '.join(str(row.iloc[0][column]) for column in _NAMED)}."]
 

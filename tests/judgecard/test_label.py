@@ -68,7 +68,7 @@ def test_answers_come_back_to_their_rows(here, monkeypatch, capsys):
         call(monkeypatch, capsys, "label", "rows.csv", "-o", name, "--n", "60")
         filled(name, rows)
     read = label_sheets.joined(chosen_rows("rows.csv"), ["anna.csv", "ben.csv"])
-    frame = read.whole().frame
+    frame = read.frame
     rated = frame["human"].notna().to_numpy()
     assert rated.sum() == 60
     assert np.allclose(frame["human"][rated], rows["quality"][rated], atol=0.01)

@@ -66,7 +66,7 @@ def test_the_long_form_gives_what_the_wide_form_gives(tmp_path):
     )
     path = tmp_path / "long.csv"
     long.sample(frac=1, random_state=1).to_csv(path, index=False)
-    rows = chosen_rows(str(path)).whole()
+    rows = chosen_rows(str(path))
     made, notes = rated_rows.prepared(rows, ["judge"], ["human"], rated_rows.Said())
     assert "48 rows are 24 outputs of 2 raters" in notes[0]
     keys = ["input_id", "system_id"]
@@ -109,7 +109,7 @@ def test_a_set_is_what_both_commands_take(tmp_path):
     frame = rated_frame(value=range(12), seen_in_training=["True"] * 2 + ["False"] * 10)
     path = tmp_path / "fitted.csv"
     frame.to_csv(path, index=False)
-    rows = chosen_rows(str(path)).whole()
+    rows = chosen_rows(str(path))
     made, _ = rated_rows.prepared(rows, ["value"], ["human"], rated_rows.Said())
     assert len(made) == len(judged.of_rows(made).frame) == 10
 
@@ -122,7 +122,7 @@ def test_a_packed_log_of_inspect_is_read(tmp_path):
             sample = '{"id": "q%d", "input": "x", "target": "t", "output": '
             sample += '{"completion": "o"}, "scores": {"g": {"value": %d}}}'
             packed.writestr(f"samples/q{number}.json", sample % (number, number))
-    frame = chosen_rows(str(path)).whole().frame
+    frame = chosen_rows(str(path)).frame
     assert frame["output"].tolist() == ["o", "o"] and frame["g"].tolist() == [1, 2]
     assert frame["system_id"].tolist() == ["m", "m"]
 
@@ -234,6 +234,6 @@ def test_an_ordered_category_is_numbers_in_its_order(tmp_path):
     frame.assign(human=pd.Categorical(named, words, ordered=True)).to_parquet(path)
     rows = chosen_rows(str(path))
     assert "human has an order: bad < poor" in rows.told()
-    assert rows.whole().numbers("human").tolist() == frame["human"].tolist()
+    assert rows.numbers("human").tolist() == frame["human"].tolist()
     said = chosen_rows(str(path), values=["bad=5,poor=4,fair=3,good=2,great=1"])
-    assert said.whole().numbers("human").tolist() == (6 - frame["human"]).tolist()
+    assert said.numbers("human").tolist() == (6 - frame["human"]).tolist()

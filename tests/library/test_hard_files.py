@@ -56,16 +56,16 @@ def test_columns_that_nobody_reads_are_not_read_one_by_one(
     nl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """How often a column is checked does not grow with the columns beside it."""
-    from nlgeval_lib.scoring.rows import Parts
+    from nlgeval_lib.scoring.rows import Rows
 
     checked = []
-    original = Parts.cells
+    original = Rows.cells
 
     def counted(self, ours):
         checked.append(ours)
         return original(self, ours)
 
-    monkeypatch.setattr(Parts, "cells", counted)
+    monkeypatch.setattr(Rows, "cells", counted)
     names = [f"column_{number}" for number in range(3000)]
     header = ",".join(["output", "reference", *names])
     line = ",".join(["a cat", "the cat", *(["1"] * 3000)])

@@ -97,7 +97,7 @@ def test_csv_is_read_as_it_was_written(rows):
 
 
 def frame_of(**values):
-    return of_frame(pd.DataFrame(values, dtype=object), "mine").whole().frame
+    return of_frame(pd.DataFrame(values, dtype=object), "mine").frame
 
 
 def test_references_as_a_json_list_in_one_field():
@@ -193,7 +193,7 @@ def test_what_is_written_can_be_read_and_half_a_character_is_spelt_out(
     score_files.write(frame, str(path))
     found = read(path).frame
     assert found["text"].tolist() == frame["text"].tolist()
-    numbers = chosen_rows(str(path), mapping=["human=value"]).whole().frame["human"]
+    numbers = chosen_rows(str(path), mapping=["human=value"]).frame["human"]
     np.testing.assert_array_equal(numbers, [1.5, math.nan])
     if ending in ("csv", "tsv"):
         mixed = f'{{"a": null, {json.dumps(SPELT)}: {json.dumps([SPELT])}}}'
@@ -244,6 +244,6 @@ def test_a_line_of_a_log_with_several_ratings_is_several_rows(tmp_path):
     said = [{"user_id": name, "values": {"rating": {"value": 4}}} for name in "ab"]
     record = {"fields": {"text": "a bus"}, "responses": said}
     path = jsonl(tmp_path / "log.jsonl", [record, record])
-    rows_read = chosen_rows(str(path), mapping=["human=rating"]).whole()
+    rows_read = chosen_rows(str(path), mapping=["human=rating"])
     assert rows_read.frame["rater"].tolist() == ["a", "b", "a", "b"]
     assert rows_read.given.index.tolist()[:2] == ["line 1, row 1", "line 1, row 2"]
