@@ -1,5 +1,5 @@
-"""METEOR by nltk as it is and as it was, with WordNet 3.0's synonyms from the file that
-`tools/wordnet.py` makes.
+"""METEOR by nltk as it is and as it was, with the synonyms of WordNet 3.0, whose words
+without glosses are in `wordnet.txt.gz`.
 """
 
 from __future__ import annotations

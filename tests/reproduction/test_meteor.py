@@ -132,9 +132,7 @@ REFERENCES = [
 
 
 def rows(name: str) -> list[dict]:
-    """A table of expected values, made by tools/wordnet.py with nltk on the full
-    WordNet 3.0.
-    """
+    """A table of expected values, made with nltk on the full WordNet 3.0."""
     with (ROOT / "tests" / "cases" / name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
