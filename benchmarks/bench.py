@@ -103,10 +103,6 @@ def _cold_and_cached(
 ) -> dict[str, float]:
     """Seconds of a metric per 1,000 outputs: `cold`, for the first time, and `cached`,
     again by a new evaluator.
-
-    title: what a message calls the metric.
-    make: gives a new evaluator.
-    Raises: SystemExit where an output has no score.
     """
     began = time.perf_counter()
     frame = make().score(items)

@@ -121,11 +121,6 @@ def _against_bare(
 ) -> Results:
     """Wall seconds of both; and what each spends outside vLLM's own steps, which the
     machine's moods do not blur.
-
-    engine: our vLLM engine; its own `LLM` serves as the bare backend.
-    prompts: of one round.
-    tokens: that are written for each prompt.
-    rounds: that count; one more warms up.
     """
     from vllm import SamplingParams
 
@@ -163,11 +158,7 @@ def _compared(
     seconds: dict[str, list[float]],
     outside: dict[str, list[float]],
 ) -> Results:
-    """Medians of both sides over the rounds, and the ratio of ours to the bare one.
-
-    seconds: of each round, by side ("bare", "ours").
-    outside: the part of these seconds outside vLLM's own steps, likewise.
-    """
+    """Medians of both sides over the rounds, and the ratio of ours to the bare one."""
     # A ratio of each round, whose two sides ran one right after the other.
     ratios = []
     for of_bare, of_ours in zip(seconds["bare"], seconds["ours"], strict=True):
@@ -194,10 +185,6 @@ def _of_round(
 ) -> list[str]:
     """The prompts of a round: others each time, so that no prefix cache helps either
     side.
-
-    number: of the round; it stands first in each prompt.
-    count: how many prompts.
-    pool: the texts that they are made of, taken in turn.
     """
     texts = []
     for i in range(count):
@@ -219,8 +206,6 @@ def _pool() -> list[str]:
 def _timed_steps(llm_engine: Any) -> Iterator[list[float]]:
     """Seconds that vLLM's own steps take, added to the list's one entry while the
     context lasts.
-
-    llm_engine: vLLM's engine, whose `step` is replaced and put back.
     """
     step = llm_engine.step
     within = [0.0]
@@ -311,8 +296,6 @@ def _serve(pipe: Any, delay: float) -> None:
 def _openai(calls: int) -> Results:
     """Requests a second of our engine, as a share of what `concurrency` allows; and
     what `_beside_plain` measures.
-
-    calls: requests of each worker.
     """
     results: Results = {"delay, seconds": DELAY}
     with serving() as url:
@@ -334,10 +317,6 @@ def _share_of_ideal(
 ) -> float:
     """How near our engine comes to one request a worker and delay: 1 at best, the
     median of three rounds.
-
-    url: of the server.
-    calls: requests of each worker in a round.
-    concurrency: how many workers.
     """
     engine = engines.make("openai", model="slow", base_url=url, concurrency=concurrency)
     sampling = Sampling(max_tokens=8)
@@ -358,9 +337,6 @@ def _beside_plain(url: str, count: int) -> Results:
     """Our engine and plain httpx2 in turn, each in its own rounds: requests a second
     and processor time a request; and how much memory grows with the completions of the
     last round.
-
-    url: of the server.
-    count: requests of a round, for each of both.
     """
     engine: Any = engines.make("openai", model="slow", base_url=url, concurrency=OPEN)
     sampling = Sampling(max_tokens=8)

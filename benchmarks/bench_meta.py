@@ -172,11 +172,6 @@ def _beside_rivals(
 ) -> Figures:
     """Microseconds a resample of our kernels (`us`), and how many times as fast as
     nlpstats and scipy they are; all three must give the same values.
-
-    name: that the figures' names begin with.
-    sides: of `data`.
-    resamples: how many the kernels do.
-    slow_resamples: how many of them nlpstats and scipy do.
     """
     prepare = _bootstrap if case.method == "bootstrap" else _permutation
     rivals = prepare(sides, case, slow_resamples)
@@ -214,11 +209,7 @@ def _bootstrap(
     case: Case,
     count: int,
 ) -> Rivals:
-    """Systems and inputs drawn with replacement, for one judge's coefficient.
-
-    sides: the first judge's scores and the ratings are used.
-    count: of the few resamples that nlpstats and scipy do.
-    """
+    """Systems and inputs drawn with replacement, for one judge's coefficient."""
     scores, _, ratings = sides
     resamples = partial(draws.resamples, ratings.shape, "both")
 
@@ -244,10 +235,7 @@ def _permutation(
     case: Case,
     count: int,
 ) -> Rivals:
-    """The judges' scores exchanged, for the difference of their coefficients.
-
-    count: of the few resamples that nlpstats and scipy do.
-    """
+    """The judges' scores exchanged, for the difference of their coefficients."""
     first, second, ratings = sides
     left = comparison.standardised(first)
     right = comparison.standardised(second)
@@ -389,9 +377,6 @@ def _with_numpy(
 ) -> Array:
     """The samples of some work with one function of numpy.random replaced, so that
     nlpstats draws what we drew.
-
-    name: of the function.
-    stand_in: what replaces it while the work is done.
     """
     real = getattr(np.random, name)
     setattr(np.random, name, stand_in)
@@ -492,8 +477,6 @@ def _wmt_beside_nlpstats(
 def _long_lists() -> Figures:
     """Seconds for one coefficient of a million items, and how many times scipy's
     speed that is.
-
-    Raises: AssertionError when the two disagree.
     """
     by_scipy = BY_SCIPY | {"kendall-c": partial(stats.kendalltau, variant="c")}
     results: Figures = {}

@@ -204,11 +204,7 @@ def _rate(
     concurrency: int,
     count: int,
 ) -> int:
-    """Requests a second of a server.
-
-    concurrency: at most so many at a time.
-    count: how many requests.
-    """
+    """Requests a second of a server."""
     engine = engines.make("openai", model="slow", base_url=url, concurrency=concurrency)
     prompts = [f"{concurrency} {number}" for number in range(count)]
     began = time.perf_counter()
@@ -267,8 +263,6 @@ def fleet(prompts: int = 600, version: str = "0.1.17") -> Results:
 def _behind_router(program: str) -> Iterator[tuple[Server, Server, Server]]:
     """Two servers of a tiny model and the router before them, all of them answering;
     they end with the context.
-
-    program: the router's.
     """
     sys.path.insert(0, str(ROOT / "tests"))
     import tiny_model
@@ -315,11 +309,7 @@ def _start(
     log: BinaryIO,
     command: list[str],
 ) -> Server:
-    """Start a server on a free port; it is killed where the stack ends.
-
-    log: what it prints goes there.
-    command: without host and port.
-    """
+    """Start a server on a free port; it is killed where the stack ends."""
     import engine_fixtures
 
     port = engine_fixtures.free_port()
@@ -338,10 +328,7 @@ def _complete(
     prompts: list[str],
     on_batch: Callable[[engines.Progress, Any], None] | None = None,
 ) -> engines.Answers:
-    """Two answers of a server to each prompt, nothing stored.
-
-    on_batch: called after each batch, as `engines.complete` has it.
-    """
+    """Two answers of a server to each prompt, nothing stored."""
     engine = engines.make(
         "openai",
         model="tiny",
@@ -355,10 +342,7 @@ def _complete(
 
 
 def _answers(url: str) -> None:
-    """Wait until somebody answers at an address.
-
-    Raises: SystemExit after five minutes.
-    """
+    """Wait until somebody answers at an address."""
     deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError):

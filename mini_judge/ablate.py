@@ -146,10 +146,6 @@ def _missing(runs: Iterable[Run], scale: Scale, out: Path) -> list[Run]:
 def _time_left(begun: float, n_made: int, n_runs: int) -> str:
     """How long the runs that are still to be made will take, as those before them took;
     empty before the first.
-
-    begun: when the first began, of the monotonic clock.
-    n_made: how many of this call's runs are made.
-    n_runs: how many it has.
     """
     if not n_made:
         return ""
@@ -218,9 +214,6 @@ def _base_batches(
 ) -> list[Batch]:
     """The batches of a chunk of one of the base's stages, always the same for the same
     recipe and number.
-
-    source: gives the examples of a chunk.
-    number: of the chunk.
     """
     order = random.Random(f"{stage}:{recipe.seed}:{number}:order")
     examples = source(recipe, number)
@@ -230,11 +223,7 @@ def _base_batches(
 def _tune(
     learner: Any, scale: Scale, arm: Arm, seed: int, folder: Path, every: float
 ) -> dict[str, Any]:
-    """Fine-tune a learner that holds the base into a checkpoint in `folder`.
-
-    every: seconds between two saves.
-    Returns: what the run's line says of it: examples, tokens, steps, seconds.
-    """
+    """Fine-tune a learner that holds the base into a checkpoint in `folder`."""
     from mini_judge.train import train
 
     examples = arm.examples(seed, scale.sizes[arm.study])
@@ -262,9 +251,6 @@ def _tuning_batches(
 ) -> list[Batch]:
     """The batches of a chunk of an arm's examples, always the same for the same seed
     and number.
-
-    examples: all of the arm.
-    number: of the chunk.
     """
     order = random.Random(f"tune:{recipe.seed}:{number}")
     start = number * recipe.chunk
@@ -330,8 +316,6 @@ def questions(frame: pd.DataFrame) -> pd.DataFrame:
 def _grades(engine: Engine, switches: Switches, frame: pd.DataFrame) -> pd.DataFrame:
     """Grades of the `questions`, in the form of a study's arm: a row a judgment, with
     `COLUMNS`.
-
-    switches: whether there is a reference, a rubric, a feedback.
     """
     reference, rubric, feedback = switches
     sampling = {**settings("prometheus")["sampling"], "max_tokens": LONGEST}
@@ -426,11 +410,7 @@ def keep(
 
 
 def _place(key: tuple[str, str, int]) -> tuple[int, int]:
-    """Where a run's line stands: its arm among those of all studies, its seed.
-
-    key: study, arm, seed.
-    Raises: ValueError for an arm that there is not.
-    """
+    """Where a run's line stands: its arm among those of all studies, its seed."""
     study, name, seed = key
     arms = []
     for members in STUDIES.values():

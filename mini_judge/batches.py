@@ -113,10 +113,7 @@ def encode(tokenizer: Any, examples: Sequence[Example]) -> list[Row]:
 
 
 def _labels(example: Example, offsets: Sequence[tuple[int, int]]) -> Labels:
-    """What the side heads learn of an example; nothing where it is of no item.
-
-    offsets: of each token of the prompt, where it begins and ends in the text.
-    """
+    """What the side heads learn of an example; nothing where it is of no item."""
     item = example.item
     if item is None:
         return Labels()
@@ -139,10 +136,7 @@ def _labels(example: Example, offsets: Sequence[tuple[int, int]]) -> Labels:
 
 
 def _place_behind(end: int, offsets: Sequence[tuple[int, int]]) -> int:
-    """The first token that reaches beyond a place of the text.
-
-    Raises: ValueError where there is none.
-    """
+    """The first token that reaches beyond a place of the text."""
     for place, (_, stop) in enumerate(offsets):
         if stop > end and place > 0:
             return place

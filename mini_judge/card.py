@@ -65,8 +65,6 @@ def text(folder: Path) -> str:
 def _recipe(training: Mapping[str, Any]) -> dict[str, Any]:
     """How the checkpoint was made: its recipe, the command that makes it again, sizes
     and time.
-
-    training: what `training.json` of the checkpoint holds.
     """
     recipe = training["recipe"]
     default = asdict(Recipe())
@@ -201,10 +199,7 @@ def _by_form(forms: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_aspect(aspects: pd.DataFrame, forms: pd.Series) -> pd.DataFrame:
-    """Tau of each form and rated aspect, formatted; forms without aspects are left out.
-
-    forms: the forms in the order of the rows.
-    """
+    """Tau of each form and rated aspect, formatted; forms without aspects are left out."""
     table = aspects[aspects["aspect"] != "overall"]
     wide = table.pivot(index="form", columns="aspect", values="value")
     wide = wide.reindex(forms).dropna(how="all")

@@ -80,11 +80,7 @@ def judge(
 def _forms(
     frame: pd.DataFrame, analyses: list[dict[str, Any]], call: CallSettings
 ) -> Iterator[FormTable]:
-    """Each form and its judgments; the error analyses are put into `analyses`.
-
-    A form is asked when it is its turn, so that what the judge says is reported as it
-    goes on.
-    """
+    """Each form and its judgments; the error analyses are put into `analyses`."""
     outputs = _outputs(frame)
     judged = TigerScore(**settings("tigerscore")).judge(outputs, **call)
     for output, judgment in zip(outputs.itertuples(), judged, strict=True):
@@ -233,8 +229,6 @@ def _expected_aspects() -> list[str]:
 def _gold(key: str | None, kinds: Iterable[str]) -> float:
     """The score of a text with these kinds of error; NaN for an aspect that the judge
     made up.
-
-    key: of the criterion, None where there is no such one.
     """
     if key is None:
         return float("nan")

@@ -139,10 +139,7 @@ def graded(
 
 
 def _form_of(switches: Switches) -> str:
-    """What Prometheus' form with these switches is called.
-
-    Raises: KeyError where there is no such form.
-    """
+    """What Prometheus' form with these switches is called."""
     for form, (_, switches_of_form) in GRADED.items():
         if switches_of_form == switches:
             return form

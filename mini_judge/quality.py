@@ -282,8 +282,6 @@ def _above_nothing(
 ) -> Tested:
     """Against a constant, whose tau is 0 here: how often tau is as high where the gold
     is put in random order.
-
-    n_perm: how many random orders.
     """
     from scipy.stats import kendalltau
 

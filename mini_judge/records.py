@@ -216,8 +216,6 @@ def make_record(rng: random.Random, mix: Mix) -> tuple[str, dict[str, Pair]]:
 def _complete(chosen: list[Attribute], key: str, partner: str) -> None:
     """Where an attribute is chosen without its partner, put the partner in place of the
     first attribute that is in no sum.
-
-    chosen: is changed in place.
     """
     keys = [attribute.key for attribute in chosen]
     if key not in keys or partner in keys:
@@ -416,10 +414,7 @@ def _off_topic(
     values: Mapping[str, Pair],
     reference: str,
 ) -> Item:
-    """The clean text of another record, with no piece of a value of this one.
-
-    values: of this record, which the item keeps.
-    """
+    """The clean text of another record, with no piece of a value of this one."""
     pieces = _pieces(values) - {""}
     other_domain, other_values = make_record(rng, mix)
     while pieces & _pieces(other_values):

@@ -399,11 +399,7 @@ def write(
 def _write_model(
     weights: dict[str, torch.Tensor], config: Mapping[str, Any], folder: Path
 ) -> None:
-    """Weights and settings of a checkpoint, as transformers read them.
-
-    weights: by transformers' names.
-    config: the arguments of LlamaConfig.
-    """
+    """Weights and settings of a checkpoint, as transformers read them."""
     from safetensors.torch import save_file
     from transformers import GenerationConfig, LlamaConfig
 

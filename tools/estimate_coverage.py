@@ -149,10 +149,7 @@ def pool(world: OfData) -> tuple[Scores, Scores]:
 
 
 def _recorded(world: OfData, numbers: pd.DataFrame) -> pd.DataFrame:
-    """The scores of a recorded judge, `[system, input]`.
-
-    numbers: the data set's frame of numbers, all aspects.
-    """
+    """The scores of a recorded judge, `[system, input]`."""
     items = datasets.items(numbers)
     recorded = recorded_judges.scores(items, world.recording)
     of_judge = recorded[world.judge][world.aspect]
@@ -285,11 +282,7 @@ def measure(
 
 
 def _truth(world: World | OfData, seed: int) -> Scores:
-    """The mean rating of each system over all inputs and topics there could be.
-
-    Of a data set it is the mean over its inputs, which are drawn with replacement; of a
-    law it is that of `BEYOND` inputs.
-    """
+    """The mean rating of each system over all inputs and topics there could be."""
     if isinstance(world, OfData):
         _, ratings = pool(world)
         return ratings.mean(axis=1)
@@ -308,8 +301,6 @@ def _coverage(
 ) -> Iterator[tuple[str, float]]:
     """What one simulation says, by name: shares of intervals that hold the truth, and
     what a label is worth.
-
-    truth: the true mean of each system.
     """
     means = estimates.to_frame()
     yield "means", _held(means["low"], means["high"], truth)

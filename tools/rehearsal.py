@@ -239,8 +239,6 @@ def _stand_in_models(folder: Path, listed: Iterable[Metric]) -> None:
 def _stand_in_packages(folder: Path) -> None:
     """Stand-ins for the packages of COMET and BLEURT: a score is a number made from the
     texts.
-
-    folder: where the packages' metadata are written, so that they count as installed.
     """
 
     def noise(*texts: str) -> float:
@@ -271,10 +269,7 @@ def _stand_in_packages(folder: Path) -> None:
 
 
 def _stand_in_checkpoint(folder: Path, text: str) -> None:
-    """A folder that looks like a checkpoint of COMET and like one of BLEURT.
-
-    text: the content of its weights.
-    """
+    """A folder that looks like a checkpoint of COMET and like one of BLEURT."""
     weights = folder / "checkpoints" / "model.ckpt"
     weights.parent.mkdir(parents=True, exist_ok=True)
     weights.write_text(text)
@@ -365,10 +360,7 @@ def _empty(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _run_notebooks(jobs: str) -> int:
-    """Run the notebooks that read a judge or a metric; the exit code.
-
-    jobs: how many side by side.
-    """
+    """Run the notebooks that read a judge or a metric; the exit code."""
     from reproduction.study import catalogue
 
     command = [sys.executable, "-m", "nlgeval_lib.cli", "run"]
@@ -386,13 +378,7 @@ def _counted(table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
 
 
 def _compare(empty: pd.DataFrame, gained: pd.DataFrame) -> int:
-    """Say what differs from the two lists.
-
-    empty: of `_empty`.
-    gained: of `_gained`; where it differs the list is out of date, but that is no
-        fault.
-    Returns: how many rows of tables differ in cells or reason from the list.
-    """
+    """Say what differs from the two lists."""
     listed = pd.read_csv(LIST)
     rows = empty.merge(listed, how="outer", indicator="side")
     moved = rows[rows["side"] != "both"]

@@ -409,11 +409,7 @@ def _notebook(
     name: str,
     folder: Path,
 ) -> Iterator[str]:
-    """A picture of one notebook; what is wrong, a line each.
-
-    name: of the file, below notebooks/.
-    folder: where the picture goes.
-    """
+    """A picture of one notebook; what is wrong, a line each."""
     server = f"http://127.0.0.1:{LAB_PORT}"
     # JupyterLab takes a while to start: up to a minute.
     for _ in range(120):

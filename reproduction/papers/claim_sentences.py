@@ -129,10 +129,7 @@ def _first_finding(verdict: str, text: str) -> str:
 
 
 def _split_verdict(finding: str, begins: str) -> tuple[str, str]:
-    """The verdict of a finding and its text; the verdict is empty where it has none.
-
-    begins: a pattern of all verdicts.
-    """
+    """The verdict of a finding and its text; the verdict is empty where it has none."""
     match = re.match(f"({begins}): (.*)", finding, re.DOTALL)
     if match is None:
         return "", finding
@@ -147,9 +144,6 @@ def _as_verb(verdict: str) -> str:
 def _counted(text: str) -> tuple[str, str] | None:
     """A count of cells in words, with the cell that is closest or the first that is not
     so.
-
-    Returns: the reading that the count is of, and the words; None for another kind of
-    finding.
     """
     count = _COUNTED.fullmatch(text)
     if not count:

@@ -222,12 +222,7 @@ def _decided(
     computed: Mapping[str, Any],
     told: inference.Told,
 ) -> Answer:
-    """The verdict on a claim, and the evidence for it.
-
-    computed: label -> comparison, of this claim.
-    told: what its test says.
-    Raises: ValueError for a kind that is none of `KINDS`.
-    """
+    """The verdict on a claim, and the evidence for it."""
     kind = claim["kind"]
     if kind not in KINDS:
         raise ValueError(f"no kind {kind!r}; nearest: {nearest(kind, KINDS)}")
@@ -275,11 +270,7 @@ def _answers(
 
 
 def _checked(reading: str, finding: Finding, room: float) -> Answer:
-    """The verdict on a finding of the audit, and its arithmetic.
-
-    reading: the name of the reading that it is of; empty for the only one.
-    room: how far the number may be from a printed one that the text calls approximate.
-    """
+    """The verdict on a finding of the audit, and its arithmetic."""
     text = finding.place
     if finding.printed:
         text += f", printed {finding.printed}"
@@ -348,10 +339,7 @@ def _relations(claim: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _of_audit(paper: str, table: str, text: str) -> list[dict[str, Any]]:
-    """The relations of a table that hold a text.
-
-    Raises: ValueError where none does, naming the nearest texts.
-    """
+    """The relations of a table that hold a text."""
     of_table = [relation for relation in relations(paper) if relation["table"] == table]
     naming = [relation for relation in of_table if text in _texts(relation)]
     if not naming:
@@ -401,8 +389,6 @@ def _together(answers: list[Answer]) -> Answer:
 def _sentence(relation: Mapping[str, Any], tables: Tables) -> Iterator[Answer]:
     """Of each reading of a sentence, whether it holds, in which cells not, and by how
     little it does.
-
-    relation: of the rule "sentence", with the options of `leads`.
     """
     shared = dict(relation)
     for name in _NO_LEADS:
@@ -427,11 +413,7 @@ def _sentence(relation: Mapping[str, Any], tables: Tables) -> Iterator[Answer]:
 
 
 def _how_many_ahead(leads: list[Lead], how_many: Any, tables: Tables) -> str:
-    """The verdict on "ahead in all cells", in most, or in as many as a cell says.
-
-    leads: of one reading, a cell each.
-    how_many: "all", "most", or the pick of a printed number.
-    """
+    """The verdict on "ahead in all cells", in most, or in as many as a cell says."""
     ahead = sum(lead.gap.face > 0 for lead in leads)
     if how_many == "all":
         # Equal printed numbers may have differed before they were rounded.
@@ -447,10 +429,7 @@ def _how_many_ahead(leads: list[Lead], how_many: Any, tables: Tables) -> str:
 
 
 def _counted(leads: list[Lead], options: Mapping[str, Any]) -> str:
-    """In how many cells one is ahead, and those where it is not, or else the closest.
-
-    leads: the smallest first.
-    """
+    """In how many cells one is ahead, and those where it is not, or else the closest."""
     ahead = sum(lead.gap.face > 0 for lead in leads)
     behind = [lead for lead in leads if lead.gap.high <= 0]
     text = f"{ahead} of {len(leads)}"
@@ -470,11 +449,7 @@ def _counted(leads: list[Lead], options: Mapping[str, Any]) -> str:
 
 
 def _against(lead: Lead, options: Mapping[str, Any]) -> str:
-    """The two numbers of a lead, in words.
-
-    options: of the relation; they say whether the second number is another row's, 0 or
-    the least that is asked for.
-    """
+    """The two numbers of a lead, in words."""
     if options.get("mean"):
         return f"by {float(lead.gap.face):.5g}"
     least = options.get("least", 0)
@@ -497,10 +472,6 @@ def _against(lead: Lead, options: Mapping[str, Any]) -> str:
 def _public(computed: Mapping[str, Any], lacking: str) -> Answer:
     """Whether there is no correlation, as a claim says: a small one that no test tells
     from none.
-
-    computed: label -> the comparison of a judge with its reverse; Holm over all of
-    them.
-    lacking: what is needed where nothing was computed.
     """
     if not computed:
         return UNTOLD, f"not computed here: {lacking}"

@@ -133,11 +133,7 @@ def _judged_cells(
     beside: Mapping[Key, list[dict[str, Any]]],
     values: Mapping[str, Mapping[Key, Decimal]],
 ) -> list[dict[str, Any]]:
-    """Each row beside its printed number, with verdict and reason.
-
-    texts: printed, by key. beside: our rows, or one without a value, by key.
-    values: all of ours, as `_values_by_route` gives them.
-    """
+    """Each row beside its printed number, with verdict and reason."""
     constructed = by_construction()
     habits = habits_of(paper)
     cells = []
@@ -249,12 +245,7 @@ def _beside(
     reasons: Mapping[Any, str],
     reason: str,
 ) -> list[dict[str, Any]]:
-    """Our rows for a printed number, a run last; else one row without a value.
-
-    rows: ours for the cell, perhaps none.
-    key: row, column, statistic.
-    reasons: as `lacking` of `compare`; `reason`: where these say nothing.
-    """
+    """Our rows for a printed number, a run last; else one row without a value."""
     with_value = [row for row in rows if row["value"] is not None]
     if with_value:
         return sorted(with_value, key=lambda row: row["route"] == "run")
@@ -272,11 +263,7 @@ def _beside(
 def _judged(
     row: dict[str, Any], printed: str, habit: str, fixed: str
 ) -> dict[str, Any]:
-    """One of our numbers with the printed one, its verdict and why.
-
-    habit: by which it is equal. fixed: why it is equal whatever was measured. Both are
-    empty where that is not so.
-    """
+    """One of our numbers with the printed one, its verdict and why."""
     judged = verdict(
         row["value"],
         printed,
@@ -304,10 +291,7 @@ def _judged(
 
 
 def _with_reason(place: Key, cell: dict[str, Any]) -> dict[str, Any]:
-    """A cell with what is stated of it where its number differs or is missing.
-
-    place: paper, table, row, column, statistic.
-    """
+    """A cell with what is stated of it where its number differs or is missing."""
     reason = cell["reason"]
     if cell["verdict"] == DIFFERS:
         reason = explained(place, reason)
@@ -367,12 +351,7 @@ def _refuse_misfits(
     rows: Mapping[Key, list[dict[str, Any]]],
     lacking: Mapping[Any, str],
 ) -> None:
-    """Refuse what speaks of cells that are not printed, and extras that are.
-
-    title: the paper and table, for messages.
-    texts: printed, by key; `rows`: ours, by key; `lacking`: as for `compare`.
-    Raises: ValueError.
-    """
+    """Refuse what speaks of cells that are not printed, and extras that are."""
     # A reason may be about a cell, a row or a column.
     places: set[Any] = set()
     for row, column, _ in texts:
@@ -421,9 +400,6 @@ def _nearest_names(unknown: list[Key], printed: Iterable[Key]) -> str:
 def _checked(ours: pd.DataFrame, paper: str, table: str) -> pd.DataFrame:
     """`ours` with all columns: exact values (None: missing), texts instead of gaps, and
     a boolean `extra`.
-
-    Raises: ValueError for wrong columns, a key that is there twice, and a value that is
-    no number.
     """
     _check_columns(ours, paper, table)
     # One cell may have a number by each route.
@@ -514,9 +490,6 @@ def rounded(value: Any, printed: str, times: int = 1) -> Decimal:
 def _agreeing_mean(values: Collection[Any], printed: str, times: int) -> bool:
     """Whether a printed number is the mean of these values, each rounded to its digits
     before.
-
-    times: how often each is rounded.
-    Returns: False without values.
     """
     parts = [rounded(value, printed, times) for value in values]
     if not parts:

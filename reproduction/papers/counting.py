@@ -150,10 +150,7 @@ def _tallied(cells: pd.DataFrame, column: str, names: Iterable[str]) -> pd.DataF
 
 
 def _listed(cells: pd.DataFrame, column: str = "") -> list[_Cell]:
-    """The cells that stand beside a printed number.
-
-    column: whose values group them; empty for none.
-    """
+    """The cells that stand beside a printed number."""
     # Lists, because these tables are small, many, and counted again and again.
     is_printed = [verdict != EXTRA for verdict in cells["verdict"].tolist()]
     cells = cells[np.array(is_printed, dtype=bool)]
@@ -176,8 +173,6 @@ def _listed(cells: pd.DataFrame, column: str = "") -> list[_Cell]:
 def _compared(cells: Iterable[_Cell], count: str) -> list[_Cell]:
     """The cells of one count, one a printed number; of public data and a run of ours,
     the former.
-
-    count: "recomputed" or "consistent".
     """
     chosen: dict[tuple[str, ...], _Cell] = {}
     # The first route that has a number keeps it.

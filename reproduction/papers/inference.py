@@ -278,8 +278,6 @@ def accuracies(leads: Sequence[Lead], n: Mapping[str, int]) -> Told:
 def _mcnemar(first: int, second: int, size: int) -> tuple[str, str]:
     """On how many of `size` items two judges may disagree for their difference to be
     significant: one of `ANSWERS`, and words.
-
-    first, second: how many items each has right.
     """
     from scipy import stats
 
@@ -354,8 +352,6 @@ def models(cells: Cells, against: str, first: str, over: Sequence[str]) -> Told:
 def _ranks_compared(cells: Cells, columns: tuple[str, str, str]) -> tuple[Any, int]:
     """The comparison of two columns of ranks with a third, and over how many rows:
     those that the first two rank.
-
-    columns: first, second, human.
     """
     from scipy import stats
 

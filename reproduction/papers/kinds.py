@@ -129,12 +129,7 @@ def _described(
     kinds_at: int,
     evidence_at: int,
 ) -> tuple[str, str, str]:
-    """The kind, method and evidence of a printed cell.
-
-    place: paper, table, row, column, statistic.
-    read_from, kinds_at, evidence_at: the folder and the times of its two files, so
-    that what changed is read anew.
-    """
+    """The kind, method and evidence of a printed cell."""
     kind, method = kind_of(*place[:4])
     return kind, method, evidence_of(*place)
 
@@ -258,10 +253,7 @@ def _read_lines(path: Path, columns: tuple[str, ...], modified: int) -> list[lis
 
 @functools.lru_cache(maxsize=16)
 def _reprinted(paper: str, place: Path) -> frozenset[tuple[str, str, str, str]]:
-    """The cells whose number an earlier table prints under the same names.
-
-    place: the folder of the tables, so that another checkout is read anew.
-    """
+    """The cells whose number an earlier table prints under the same names."""
     listed = set(index().query("paper == @paper")["id"]) & set(tables(paper))
     # Tables stand before figures, each in the order of their names.
     in_order = sorted(listed, key=lambda name: (not name.startswith("table_"), name))

@@ -117,10 +117,7 @@ def _rivals(printed: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 
 
 def _ahead_in(printed: pd.DataFrame, left_out: str) -> Ahead | None:
-    """The answer for rows that are held against the same outputs.
-
-    Returns: None where they have no own or no other row, or no cells in common.
-    """
+    """The answer for rows that are held against the same outputs."""
     of_own_method = printed["kind"].eq(OWN)
     if of_own_method.all() or not of_own_method.any():
         return None

@@ -180,9 +180,6 @@ def strings(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
 def _read(path: Path, modified: int) -> pd.DataFrame:
     """A table's file, as `load` gives it; `modified`: its time, so that a changed file
     is read anew.
-
-    Raises: ValueError for rows of another table, a cell that is there twice, and a text
-    that looks like a number and is none.
     """
     frame = strings(path, COLUMNS)
     of_another = frame["paper"] != path.parent.name

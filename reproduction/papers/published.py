@@ -127,10 +127,7 @@ def _lies(place: str) -> bool:
 
 @functools.lru_cache(maxsize=2)
 def _read(path: Path, mtime_ns: int) -> tuple[Fact, ...]:
-    """The facts of a file; `mtime_ns`: its time, so that a changed file is read anew.
-
-    Raises: ValueError as `facts` does.
-    """
+    """The facts of a file; `mtime_ns`: its time, so that a changed file is read anew."""
     with open(path, encoding="utf-8", newline="") as handle:
         facts = tuple(Fact(**row) for row in csv.DictReader(handle))
     for fact in facts:

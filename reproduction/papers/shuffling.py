@@ -89,12 +89,7 @@ def _rate(
     modified: int,
     searched_at: int,
 ) -> float:
-    """How likely one cell would be equal; a cell is counted in many tables and texts.
-
-    place: paper, table, row, column, statistic.
-    own_sd: of a run, the standard deviation of the judge's draws.
-    modified: the printed table's time. searched_at: that of `searched.csv`.
-    """
+    """How likely one cell would be equal; a cell is counted in many tables and texts."""
     paper, table, row, column, statistic = place
     pool = _pool(paper, table, column, statistic, modified)
     rate = _share(ours, pool, own_sd)
@@ -104,10 +99,7 @@ def _rate(
 
 @functools.lru_cache(maxsize=4096)
 def _pool(paper: str, table: str, column: str, statistic: str, modified: int) -> _Pool:
-    """The numbers of a column that are of one statistic.
-
-    modified: the file's time, so that a changed file is read anew.
-    """
+    """The numbers of a column that are of one statistic."""
     frame = load(paper, table)
     is_alike = (frame["column"] == column) & (frame["statistic"] == statistic)
     alike = frame.loc[is_alike & frame["number"].notna(), "printed"]
@@ -121,10 +113,7 @@ def _pool(paper: str, table: str, column: str, statistic: str, modified: int) ->
 
 
 def _share(ours: float, pool: _Pool, own_sd: float | None) -> float:
-    """The share of a pool's numbers that ours would be equal to; 0 of an empty pool.
-
-    own_sd: of a run, the standard deviation of the judge's draws; None where unknown.
-    """
+    """The share of a pool's numbers that ours would be equal to; 0 of an empty pool."""
     if not len(pool.values):
         return 0.0
     gaps = np.abs(ours - pool.values)

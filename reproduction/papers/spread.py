@@ -78,10 +78,7 @@ def reach(sd: float) -> float:
 
 
 def _means(chosen: np.ndarray) -> np.ndarray:
-    """The mean of each item's draws that have a score; NaN where none has.
-
-    chosen: scores `[draw, item]`.
-    """
+    """The mean of each item's draws that have a score; NaN where none has."""
     scored = ~np.isnan(chosen)
     counts = scored.sum(axis=0)
     sums = np.where(scored, chosen, 0).sum(axis=0)

@@ -330,10 +330,7 @@ def _available_scores(
     choice: EngineChoice,
     loaded: dict[str, Engine],
 ) -> JudgeScores:
-    """One variant's scores, or why they are not available here.
-
-    loaded: the engine by its model; changed where the variant asks another model.
-    """
+    """One variant's scores, or why they are not available here."""
     try:
         if named.asks(variant.evaluator):
             _load(loaded, choice)
@@ -344,10 +341,7 @@ def _available_scores(
 
 
 def _load(loaded: dict[str, Engine], choice: EngineChoice) -> None:
-    """See to it that the model of a choice is loaded, and no other one.
-
-    loaded: the engine by its model, changed here.
-    """
+    """See to it that the model of a choice is loaded, and no other one."""
     model = choice.model
     if model in loaded:
         return
@@ -369,11 +363,7 @@ def _variant_scores(
     choice: EngineChoice,
     engine: Engine | None,
 ) -> JudgeScores:
-    """One variant's scores.
-
-    engine: the one that is loaded. What a scripted one says is no judge's answer, so it
-    is stored in a folder that is removed.
-    """
+    """One variant's scores."""
     is_scripted = choice.engine == "scripted"
     with contextlib.ExitStack() as stack:
         if is_scripted:
@@ -446,11 +436,7 @@ def all_rows(data: str, columns: Sequence[str]) -> Rows:
 
 
 def _rows(rows: Rows, data: str, aspects: Sequence[str], mode: str) -> Rows:
-    """The rated rows of those of a data set, of the aspects that count.
-
-    aspects: none: the overall quality where it is rated, else all.
-    Raises: ValueError for an aspect it does not rate.
-    """
+    """The rated rows of those of a data set, of the aspects that count."""
     rated: list[str] = []
     if "aspect" in rows.frame:
         rated = list(dict.fromkeys(rows.frame["aspect"]))

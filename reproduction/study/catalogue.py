@@ -367,9 +367,6 @@ def load(path: Path | None = None, *, notebooks: bool = True) -> Catalogue:
 def _private(folder: Path, ids: Collection[str], faults: list[str]) -> Iterator[Entry]:
     """The outputs of the notebooks in a folder, each called as its file is; nothing
     where there is no such folder. A notebook whose name is no id, or is taken, is none.
-
-    ids: of the other outputs.
-    faults: what is wrong with an entry is added here.
     """
     for path in sorted(folder.glob("*.ipynb")):
         if not ID.fullmatch(path.stem) or path.stem in ids:
@@ -411,11 +408,7 @@ def _described(
     input: Any,
     **_: Any,
 ) -> str:
-    """One of pydantic's faults, with the entry's id in the place of its number.
-
-    raw: the file as it was read.
-    loc, msg, input: of the fault: where it is, what is wrong, what stands there.
-    """
+    """One of pydantic's faults, with the entry's id in the place of its number."""
     section, *keys = loc
     if not keys:
         fault = f"unknown section [[{section}]]"
@@ -509,10 +502,7 @@ def _unknown_names(
     catalogue: _File,
     printed: Mapping[str, list[str]],
 ) -> Iterator[str]:
-    """Tables, outputs, judges and metrics that an output names and nobody has.
-
-    printed: a paper -> the ids of its tables and figures.
-    """
+    """Tables, outputs, judges and metrics that an output names and nobody has."""
     tables = printed.get(entry.paper, [])
     listed = f"data/paper_tables/{entry.paper}/index.csv"
     for name, hint in _unknown(entry.covers, tables):

@@ -410,11 +410,6 @@ def _cells(
 ) -> pd.DataFrame:
     """The correlations of a table's rows, a cell an aspect, on the test rows of one row
     split.
-
-    rows: {row: how an aggregator is fitted (arguments of `predicted`), or {target: a
-    value an item}}.
-    size: the share of rows that test.
-    level: of the correlations.
     """
     test = criteria.test_rows("row", seed, size)
     targets = list(criteria.Y)

@@ -176,10 +176,7 @@ def _add_judge(
     answers: JudgeScores,
     places: pd.MultiIndex,
 ) -> None:
-    """Add a judge's scores under a row's name.
-
-    places: the outputs, in order, as an index of `ITEM`.
-    """
+    """Add a judge's scores under a row's name."""
     frame = answers.frame.drop_duplicates([*ITEM, "aspect"])
     wide = frame.pivot(index=ITEM, columns="aspect", values="value")
     scores = {}
@@ -191,10 +188,7 @@ def _add_judge(
 
 
 def _add_metrics(judged: JudgedRows, output: str, compute: bool) -> None:
-    """Add what the metrics of a catalogue's output say, or why they say nothing.
-
-    compute: whether what the cache lacks is computed.
-    """
+    """Add what the metrics of a catalogue's output say, or why they say nothing."""
     listed = catalogue.load()
     for row, ids_by_aspect in listed[output].metrics.items():
         scores = {}

@@ -146,10 +146,7 @@ def job(
 
 
 def _engine_choice(question: Question, options: EngineOptions) -> EngineOptions:
-    """The engine with model and revision as they are loaded.
-
-    Returns: options with the folder of the weights, where there is one, as the model.
-    """
+    """The engine with model and revision as they are loaded."""
     if options.model == MINI:
         folder_or_id, _ = _miniature(options.engine)
         return replace(options, model=folder_or_id)
@@ -295,8 +292,6 @@ def _replayed(
 ) -> JudgeScores:
     """The scores of the revision in the store that is the paper's judge, or nearest to
     it; those of the other revisions are its `others`.
-
-    Raises: DataError; Unavailable where the store has no such completions.
     """
     folder = Path(options.store)
     complete: list[JudgeScores] = []
@@ -329,9 +324,6 @@ def _named(
 ) -> JudgeScores:
     """Scores with who answered: a grade, and in the signature who it was in the place
     of the catalogue's model.
-
-    answered: the job that gave the scores.
-    folder: the store's, whose stand-ins are noted there.
     """
     engine = answered.engine
     stand_in = named.stand_ins(folder).get(engine.model)

@@ -141,10 +141,7 @@ def _rows(board: Board) -> Iterator[Row]:
 
 
 def _measured(measure: Callable[[], Any]) -> Row:
-    """A coefficient with its interval, or the reason why there is none.
-
-    measure: computes the result, and raises ValueError where `statistics` refuses.
-    """
+    """A coefficient with its interval, or the reason why there is none."""
     try:
         return _of_result(measure())
     except ValueError as error:
@@ -180,10 +177,7 @@ def _cell(
     coef: str,
     level: str,
 ) -> Row:
-    """A judge's coefficient with its interval, coverage, and share of tied scores.
-
-    values, human: a score and a rating an output, NaN for none.
-    """
+    """A judge's coefficient with its interval, coverage, and share of tied scores."""
     is_rated = ~np.isnan(human)
     present = ~np.isnan(values) & is_rated
     coverage = np.nan
@@ -206,8 +200,6 @@ def _hidden(
 ) -> dict[str, float]:
     """The intervals of tau-b that the usual one hides: for these systems alone, and for
     other families of systems.
-
-    by_family: the grid that knows the families; None where each system is its own.
     """
     settings = (values, human, "kendall-b", level)
     these = _measured(lambda: grid.correlate(*settings, ci="jack-inputs")[0])
@@ -358,10 +350,7 @@ def _board(
     origin: Mapping[str, str],
     **more: Any,
 ) -> Board:
-    """A board with the judges of one aspect, and the baselines that cost nothing added.
-
-    more: further fields of `Board`, such as `raters` and `levels`.
-    """
+    """A board with the judges of one aspect, and the baselines that cost nothing added."""
     free = _free(items)
     origins = {
         **origin,
@@ -539,11 +528,7 @@ def _stored(
     columns: Mapping[str, str],
     origin: str,
 ) -> Iterator[Board]:
-    """The scores that stand in the set's own files.
-
-    columns: the set's column of scores -> the judge's name on the board.
-    origin: where these scores come from, for all of them.
-    """
+    """The scores that stand in the set's own files."""
     frame = datasets.load(name)
     for aspect in frame.attrs["aspects"]:
         rows = _aspect(frame, aspect)
@@ -683,10 +668,7 @@ def _of_labels(
     values: np.ndarray,
     gold: np.ndarray,
 ) -> Row:
-    """A judge's accuracy with its interval, and kappa, over the items that it labelled.
-
-    values, gold: a label an item as a number, NaN for none.
-    """
+    """A judge's accuracy with its interval, and kappa, over the items that it labelled."""
     answered = ~np.isnan(values)
     present = answered & ~np.isnan(gold)
     right = (values == gold)[present].astype(float)

@@ -198,12 +198,7 @@ def _note(
     evaluator: Any,
     counts: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
-    """The note of a metric whose weights are here.
-
-    counts: outputs with a score, by data set, to be added to those of the same
-    settings.
-    Raises: Unavailable where the weights are not here.
-    """
+    """The note of a metric whose weights are here."""
     from nlgeval_lib.evaluators import encoders
 
     settings = evaluator.settings()

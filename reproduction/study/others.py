@@ -237,12 +237,7 @@ def _beside(
     line: Mapping[Any, Any],
     ours: Mapping[str, float],
 ) -> Iterator[Row]:
-    """A row for each statistic: the number in a printed line, and ours.
-
-    key: what they are of; its columns begin the row.
-    line: a row of a printed table, with a column named as each statistic.
-    ours: {statistic: our number}.
-    """
+    """A row for each statistic: the number in a printed line, and ours."""
     for statistic, value in ours.items():
         yield {
             **key,

@@ -125,11 +125,7 @@ class _Needs:
 
 
 def _needs_of(model: str, models: pd.DataFrame, measured: GpuRate | None) -> _Needs:
-    """What a model needs.
-
-    models: data/models.toml by model.
-    measured: the rate of this machine's GPU, None where it was not measured.
-    """
+    """What a model needs."""
     if model not in models.index:
         return _Needs()
     facts = models.loc[model]
@@ -155,9 +151,6 @@ def _covered() -> dict[str, list[tuple[Any, str]]]:
 def _dollars(row: Mapping[str, Any], number: int, prices: pd.DataFrame) -> float:
     """What a row of the plan costs on so many GPUs, or of a server; NaN where no price
     is known.
-
-    number: of GPUs; 0 for a served model.
-    prices: as `_prices` gives them.
     """
     if number and GPU in prices.index:
         return row["hours"] * number * prices.at[GPU, "hour"]
@@ -174,12 +167,7 @@ def _cells(
     filled: pd.DataFrame,
     covers: Mapping[str, Sequence[tuple[Any, str]]],
 ) -> int:
-    """The printed cells that the answers of a model give to these rows of the plan.
-
-    judges: rows of the plan; those that have nothing to ask give none.
-    filled: the model's rows of data/judged_cells.csv.
-    covers: the printed tables of an output, as (paper, table).
-    """
+    """The printed cells that the answers of a model give to these rows of the plan."""
     tables: set[tuple[str, str]] = set()
     for outputs in judges.loc[judges["to_ask"] > 0, "outputs"]:
         for output in outputs.split(", "):
@@ -367,10 +355,7 @@ def _readable(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _obstacles(by_model: pd.DataFrame) -> Iterator[str]:
-    """What stands between this machine and a model, and what to do: a line each.
-
-    by_model: what each model takes, as `_by_model` gives it.
-    """
+    """What stands between this machine and a model, and what to do: a line each."""
     models = weights.table()
     memory = _gpu_memory()
     for model, row in by_model.iterrows():
@@ -459,9 +444,6 @@ def _gpu_memory() -> list[float]:
 def _prices(path: str) -> pd.DataFrame:
     """Dollars by model: `prompt` and `new` for a million tokens, `hour`, and the `date`
     of the price.
-
-    path: a file in place of data/prices.csv; "" for none.
-    Raises: ValueError naming what the file lacks; OSError.
     """
     file = Path(path) if path else files.data() / "prices.csv"
     table = pd.read_csv(file)

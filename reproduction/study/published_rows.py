@@ -137,8 +137,6 @@ def _is_local(recording: str) -> bool:
 def _aligned(items: pd.DataFrame, published: pd.DataFrame) -> np.ndarray:
     """The values in the order of the items, each of which has at most one; NaN for an
     item without one.
-
-    published: one metric's scores of one aspect, a row an output.
     """
     keys = []
     for name in (*ITEM, "doc_id"):

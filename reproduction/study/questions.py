@@ -81,10 +81,7 @@ def with_settings(question: Question, settings: Sequence[str]) -> Question:
 
 
 def _without_completions(question: Question, model: str, revision: str) -> JudgeScores:
-    """The answer where the store has nothing of the model.
-
-    model, revision: as `judge_scores` takes them.
-    """
+    """The answer where the store has nothing of the model."""
     judge = question.judge
     if not revision and model in ("", judge.model):
         revision = judge.revision

@@ -178,10 +178,7 @@ def on_shared_items(
 def _shared(
     frames: Mapping[str, pd.DataFrame],
 ) -> tuple[pd.DataFrame, dict[str, np.ndarray]]:
-    """The items that all variants judged, and each variant's values for them.
-
-    frames: {variant: its judged rows, as `_by_keys` gives them}.
-    """
+    """The items that all variants judged, and each variant's values for them."""
     first, *further_frames = frames.values()
     # The first variant's order of items is kept.
     shared = first.index

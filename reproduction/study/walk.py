@@ -101,11 +101,7 @@ def _on_the_way(details: Mapping[str, Any]) -> list[str]:
 def _told(
     number: int, stage: Stage, draws: Draws, placeholders: Mapping[str, str]
 ) -> str:
-    """One stage in words: the first of its questions and the first answer.
-
-    number: of the stage, from 1.
-    placeholders: of the item's own texts, as `_own_texts` gives them.
-    """
+    """One stage in words: the first of its questions and the first answer."""
     question = _without_texts(stage.requests[0], placeholders)
     more = ""
     if len(stage.requests) > 1:
@@ -131,10 +127,7 @@ def _without_texts(request: Request, placeholders: Mapping[str, str]) -> str:
 
 
 def _own_texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """The texts of a row, each with its place's name: (text, "{column}").
-
-    value: the row, or what one of its columns holds. name: of that column.
-    """
+    """The texts of a row, each with its place's name: (text, "{column}")."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if key not in (*_NAMED, _PROMPT):

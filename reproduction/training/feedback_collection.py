@@ -247,12 +247,7 @@ def read_graded(_: Graded, completion: Completion) -> dict[str, Any]:
 
 
 def _two_parts(completion: Completion, **labels: str) -> dict[str, str]:
-    """The parts of `First: ... [NEXT] Second: ... [END]`, by field.
-
-    labels: field=label, in order; a label may be missing in the text.
-    Raises: Unreadable for a text that was cut before [END], and for none or several
-    [NEXT].
-    """
+    """The parts of `First: ... [NEXT] Second: ... [END]`, by field."""
     body, *after_end = _END.split(completion.text, maxsplit=1)
     if completion.finish_reason == "length" and not after_end:
         raise Unreadable("no [END]")
@@ -678,11 +673,7 @@ class FeedbackCollection(pipeline.Pipeline):
         return problems
 
     def _graded(self, problems: Sequence[Problem]) -> Stages[list[Graded]]:
-        """A response and a feedback for each score (step 4).
-
-        The teacher is asked for as many sentences as the reference has. The reference
-        stays apart: score 5 has an answer of its own.
-        """
+        """A response and a feedback for each score (step 4)."""
         graded = []
         requests = []
         for problem in problems:

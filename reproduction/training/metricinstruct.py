@@ -453,10 +453,7 @@ def check_rules(verdicts: Mapping[str, Judgment]) -> list[Rule]:
 
 
 def _first_wrong(candidate: Candidate, problem: Callable[[ErrorItem], str]) -> str:
-    """What is wrong with the first error that something is wrong with; "" for none.
-
-    problem: error -> what is wrong with it, as the end of a sentence; "" for nothing.
-    """
+    """What is wrong with the first error that something is wrong with; "" for none."""
     for number, error in enumerate(candidate.errors, start=1):
         if wrong := problem(error):
             return f"error {number}{wrong}"
@@ -476,10 +473,7 @@ def _empty(candidate: Candidate) -> str:
 def _severities(
     penalties: Mapping[str, tuple[float, float]], candidate: Candidate
 ) -> str:
-    """A severity and a penalty that do not fit each other.
-
-    penalties: the smallest and the largest of each severity.
-    """
+    """A severity and a penalty that do not fit each other."""
 
     def unfit(error: ErrorItem) -> str:
         severity = error.severity or "no severity"
@@ -755,11 +749,7 @@ class MetricInstruct(pipeline.Pipeline):
         return Built(candidates, filters, facts)
 
     def _analysed(self, candidates: Sequence[Candidate]) -> Stages[list[Candidate]]:
-        """The candidates with the teacher's analyses of systems' outputs.
-
-        The teacher sees the reference. It writes freely first, then the same as JSON
-        (Tables 11 to 17).
-        """
+        """The candidates with the teacher's analyses of systems' outputs."""
         judges: dict[str, TigerScoreReferenceBased] = {}
         requests = []
         for candidate in candidates:
@@ -821,11 +811,7 @@ def _evenness_by_task(
     channels: Iterable[Sequence[Candidate]],
     counts: Mapping[str, Mapping[tuple[str, str], int]],
 ) -> dict[str, dict[str, float]]:
-    """How even the aspects of each task are: {task: {set: evenness}}.
-
-    channels: the candidates, whose tasks are looked at.
-    counts: of several sets, by name.
-    """
+    """How even the aspects of each task are: {task: {set: evenness}}."""
     even: dict[str, dict[str, float]] = {}
     for candidate in itertools.chain(*channels):
         task = candidate.task

@@ -59,9 +59,6 @@ def main(arguments: list[str] | None = None) -> int:
 def _crate(root: Path, cache: Path) -> bool:
     """Whether the crate meets its profile, recommendations included. Public files are
     not asked for at their addresses.
-
-    root: the unpacked archive.
-    cache: where the validator keeps what it fetched; RO-Crate's context is put there.
     """
     keep_context(cache)
     command = [
@@ -123,8 +120,6 @@ def keep_context(cache: Path) -> None:
 def _croissant_faults(root: Path) -> Iterator[str]:
     """What is wrong with the records of data sets, a line a fault; the first rows of
     every table are read through its record.
-
-    root: the unpacked archive, with a `croissant_*.json` for each data set.
     """
     import mlcroissant
 

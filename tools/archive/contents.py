@@ -66,10 +66,7 @@ def committed() -> list[str]:
 
 
 def _git(*arguments: str) -> str:
-    """What git prints when it is called with these arguments in the checkout.
-
-    Raises: ValueError, with git's own words, where it fails.
-    """
+    """What git prints when it is called with these arguments in the checkout."""
     process = subprocess.run(
         ["git", *arguments], cwd=files.root(), capture_output=True, text=True
     )

@@ -131,10 +131,6 @@ def _root(
 ) -> Entity:
     """The archive as a whole: what it is, whose, under which licence, and all its
     parts.
-
-    sizes: bytes of every file of the archive by its name there.
-    elsewhere: the addresses of files that a run read and that are not in the archive.
-    runs: the entities of all runs.
     """
     date = datetime.fromtimestamp(commit.seconds, UTC).isoformat()
     return {
@@ -203,10 +199,6 @@ def _run(
 ) -> tuple[Entity, dict[str, Entity]]:
     """The run that made an output, by its provenance; and the files that it read which
     are not in the archive, by their addresses.
-
-    name: the file of the provenance.
-    record: the provenance.
-    sizes: bytes of every file of the archive by its name there.
     """
     # what it read: files inside by their names, the others by their addresses
     objects = []
@@ -245,10 +237,7 @@ def _run(
 
 
 def _remote(entry: Entry, date: str) -> Entity:
-    """A public file that is not in the archive.
-
-    date: when a run used it; RO-Crate asks for the day on which an address was read.
-    """
+    """A public file that is not in the archive."""
     return {
         "@id": entry.url,
         "@type": "File",

@@ -160,10 +160,7 @@ def _published(entry: Entry) -> Entity:
 
 
 def _own(path: Path) -> Entity:
-    """A file of this repository, by its place in the archive.
-
-    path: the file in this checkout.
-    """
+    """A file of this repository, by its place in the archive."""
     name = path.relative_to(files.root()).as_posix()
     return {
         "@type": "cr:FileObject",
@@ -180,8 +177,6 @@ def _own(path: Path) -> Entity:
 def _ratings(table: Path) -> Entity:
     """The columns of a table of ratings. Those of a text (with a colon in their name)
     hold its number in the table of texts' hashes, and are left out.
-
-    table: the Parquet file in this checkout.
     """
     import pyarrow.parquet as parquet
 

@@ -106,9 +106,6 @@ SAID_OF = ("note", "finding", "assumes")  # options of a relation that no rule t
 def _read(paper: str, text: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """What stands for each "@name" in a paper's file, and its relations, names and
     repetitions written out.
-
-    text: the file's, so that it is read once as long as it stays the same.
-    Raises: ValueError for an unknown rule or name.
     """
     document = tomllib.loads(text)
     names = {f"@{name}": value for name, value in document.get("names", {}).items()}
@@ -153,13 +150,7 @@ def relations(paper: str) -> list[dict[str, Any]]:
 
 
 def _filled(node: Any, values: Mapping[str, Any], within: bool = False) -> Any:
-    """A relation, or a list, table or text inside it, with the values of names put in.
-
-    values: name, with its "@" or braces -> what stands for it.
-    within: also where a name is only part of a text, and unknown names are left; else a
-    value may hold names itself.
-    Raises: ValueError for an unknown "@name", unless `within`.
-    """
+    """A relation, or a list, table or text inside it, with the values of names put in."""
     fill = functools.partial(_filled, values=values, within=within)
     if isinstance(node, Mapping):
         return {fill(key): fill(value) for key, value in node.items()}
@@ -260,10 +251,7 @@ def _listed(names: str | Iterable[str]) -> list[str]:
 
 
 def _check_names(papers: list[str], chosen: list[str], verdict: str | None) -> None:
-    """Pass where all names are known.
-
-    Raises: ValueError for an unknown paper, table or verdict.
-    """
+    """Pass where all names are known."""
     for paper in papers:
         known(paper, PAPERS)
     listed = []
@@ -283,10 +271,7 @@ def _rows(
     tables: Tables,
     data: Callable[..., Any] | None,
 ) -> list[tuple[Any, ...]]:
-    """The rows of one relation, in the order of `COLUMNS`.
-
-    Raises: ValueError naming it where it cannot be held against the tables.
-    """
+    """The rows of one relation, in the order of `COLUMNS`."""
     table = relation["table"]
     rule = relation["rule"]
     rows = []

@@ -390,8 +390,6 @@ class Cells:
     ) -> str:
         """What is said of a cell that no reading gives: what each one gives, where they
         differ, and whether the cell is one of them cut off.
-
-        faces: what each reading gives, in words.
         """
         notes = []
         values = {value.face for value in readings.values()}

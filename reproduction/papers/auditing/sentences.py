@@ -152,10 +152,6 @@ def _sides(
 ) -> dict[Key, tuple[Quantity, Quantity]]:
     """The best of our rows and the best of rivals, by column and statistic; 0 in the
     place of no rivals.
-
-    lines: columns and statistics to look at; those that lack a row are left out.
-    minus: as for `leads`.
-    Raises: ValueError where no column has all of them.
     """
 
     def number(row: str, line: Key) -> Quantity:
@@ -293,12 +289,7 @@ def marks(
 def _judged_marks(
     marked: Sequence[str], wrong: Mapping[str, str], unsure: Sequence[str]
 ) -> tuple[str, str]:
-    """The verdict on the marked cells of a line, and a note.
-
-    marked: the texts of all marked cells.
-    wrong: the name and text of those that should have no mark.
-    unsure: as for `marks`.
-    """
+    """The verdict on the marked cells of a line, and a note."""
     if not marked:
         return UNTOLD, "no mark in the text of the paper, which may have lost it"
     if not wrong:
@@ -352,8 +343,6 @@ def _copies(
 ) -> Iterator[Finding]:
     """What `copied` finds among pairs of neighbours: those that are equal, or one
     finding that none is.
-
-    where: in which columns the two of a pair stand, in words.
     """
     from scipy import special  # scipy.stats takes seconds to import
 
@@ -394,10 +383,7 @@ def _copies(
 
 
 def _source(later: Neighbours, earlier: Neighbours, table: str) -> str:
-    """Where equal neighbours stood before, in words.
-
-    table: the one that is checked; another is named.
-    """
+    """Where equal neighbours stood before, in words."""
     row, column, _ = earlier.keys[0]
     other_table = "" if earlier.table == table else earlier.table
     other_column = "" if earlier.columns == later.columns else column

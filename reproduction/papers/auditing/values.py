@@ -163,11 +163,7 @@ def _of_best_row(
     lines: Sequence[Key],
     means_over: Sequence[str],
 ) -> Finding:
-    """Whether the chosen one of the rows is the best by one of several means.
-
-    lines: columns, each with a statistic. means_over: the statistics that a mean is
-    over; "all", the last, is over all of them.
-    """
+    """Whether the chosen one of the rows is the best by one of several means."""
     best = set()
     for name in means_over:
         compared = [line for line in lines if name in ("all", line[1])]
@@ -192,10 +188,7 @@ def _of_best_row(
 def _means(
     cells: Cells, rows: Sequence[str], lines: Sequence[Key]
 ) -> dict[str, Quantity]:
-    """The mean of each row over some lines.
-
-    lines: columns, each with a statistic.
-    """
+    """The mean of each row over some lines."""
     means = {}
     for row in rows:
         means[row] = Quantity.mean(cells[row, *line] for line in lines)

@@ -312,12 +312,7 @@ def plan(
 
 
 def _hours(config: Config, parameters: int, tokens: int, speed: float) -> float:
-    """How long the run takes.
-
-    parameters: of the base.
-    tokens: of the examples, an epoch.
-    speed: FLOP/s that are reached, on all GPUs together.
-    """
+    """How long the run takes."""
     # All weights: forward 2, backward 4, recomputed forward 2; adapters need no
     # gradient of the base's weights.
     flops_a_token = 8
@@ -361,10 +356,7 @@ def _amount(
 
 
 def _memory(config: Config, size: Size, micro_batch: int) -> dict[str, float]:
-    """Bytes a GPU by what needs them.
-
-    micro_batch: examples a GPU at once.
-    """
+    """Bytes a GPU by what needs them."""
     trained = size.parameters
     # Trained weights take four bytes each; with LoRA these are the adapters alone, and
     # the base's weights take two.
@@ -397,11 +389,7 @@ def _lines(
     hours: float,
     notes: Sequence[str],
 ) -> list[str]:
-    """A plan as text, with what it rests on.
-
-    amounts: examples and updates in words, by their label.
-    notes: what the numbers rest on.
-    """
+    """A plan as text, with what it rests on."""
     weights = f"LoRA r={config.lora['r']}" if config.lora else "all weights"
     needs = ", ".join(f"{name} {share / 1e9:.1f}" for name, share in memory.items())
     total = sum(memory.values()) / 1e9
@@ -670,11 +658,7 @@ def _run(
     arguments: Mapping[str, Any],
     callbacks: Sequence[Any],
 ) -> Result:
-    """A run that begins, goes on, or is read.
-
-    run: settings that make it another run, beside those of the configuration.
-    arguments: of the trainer.
-    """
+    """A run that begins, goes on, or is read."""
     processes = int(os.environ.get("WORLD_SIZE", "1"))
     main = int(os.environ.get("RANK", "0")) == 0
     accumulation, remainder = divmod(config.batch, micro_batch * processes)
@@ -780,10 +764,7 @@ def _trainer(
     callbacks: Sequence[Any],
     **arguments: Any,
 ) -> Any:
-    """trl's trainer with the configuration's settings.
-
-    arguments: of the run, for `SFTConfig`.
-    """
+    """trl's trainer with the configuration's settings."""
     from datasets import Dataset
     from transformers import AutoModelForCausalLM, PrinterCallback
     from transformers.utils import logging
@@ -841,11 +822,7 @@ def _trainer_class(config: Config, n_examples: int) -> Any:
 def _trainer_settings(
     config: Config, precision: str, arguments: Mapping[str, Any]
 ) -> Any:
-    """trl's settings for a configuration on this machine.
-
-    precision: one of `PRECISIONS`.
-    arguments: of the run, for `SFTConfig`.
-    """
+    """trl's settings for a configuration on this machine."""
     import torch
     from trl import SFTConfig
 
@@ -882,10 +859,7 @@ def _save(
     settings: dict,
     main: bool,
 ) -> Result:
-    """The model, the log and, last, the mark that the run is done; checkpoints stay.
-
-    main: whether this process writes what is written once.
-    """
+    """The model, the log and, last, the mark that the run is done; checkpoints stay."""
     names = ("step", "loss", "learning_rate", "epoch")
     log = []
     for entry in trainer.state.log_history:
@@ -923,8 +897,6 @@ def _save(
 def _same_run(path: Path, settings: dict[str, Any], main: bool) -> None:
     """Write the run's settings, or hold them against those of the run that the folder
     has.
-
-    Raises: ValueError naming the first setting that differs.
     """
     text = json.dumps(settings, indent=1) + "\n"
     if not path.exists():
