@@ -45,11 +45,9 @@ def measure(
 ) -> Results:
     """Ratios of our engines to the bare backends.
 
-    prompts: of one vLLM round.
     tokens: that the model writes for each of these prompts.
     rounds: of A and B each; three times as many against bare vLLM, where the ratio is
         close to 1.
-    calls: requests of each worker to the loopback server.
     """
     results: Results = {"openai": _openai(calls)}
     try:

@@ -63,8 +63,6 @@ def peak(command: list[str], folder: Path) -> dict[str, Any]:
     """MiB that a command and its children held at most, together (`peak_mib`), and its
     wall `seconds`.
 
-    command: the program and its arguments.
-    folder: where it runs, and where its output goes.
     Raises: SystemExit, with the end of its output, where the command fails.
     """
     most = 0

@@ -97,7 +97,6 @@ def data(
     kind: continuous, all values distinct; mixed, distinct scores and ratings in thirds
         from 1 to 5, as a metric against the mean of three raters; ordinal, scores from
         1 to 5 too, as an LLM judge gives; hundredths, both rounded to two decimals.
-    seed: the same seed gives the same data.
     """
     rng = np.random.default_rng(seed)
     shape = (systems, inputs)
@@ -123,7 +122,6 @@ def measure(resamples: int = 4000, slow_resamples: int = 20) -> Figures:
     """Seconds a resample and ratios, for bootstrap and permutation, and the large
     cases.
 
-    resamples: how many the kernels do.
     slow_resamples: how many of the same ones nlpstats and scipy do.
     Returns: figures by a name of its parts, such as
         `bootstrap/input/kendall-b/mixed/us`.

@@ -119,7 +119,6 @@ def measure(texts: int = 20_000, rounds: int = 5) -> dict[str, Any]:
     recording that is not available.
 
     texts: how many of a set are read at most, drawn at random.
-    rounds: whose median is given.
     """
     results: dict[str, Any] = {
         "target": f"{TARGET} texts a second",

@@ -84,7 +84,6 @@ def _texts(answers: engines.Answers) -> list[str]:
 def sleeping(seconds: float = 0.02, each: int = 750) -> Results:
     """Share of the ideal with 1, 2, 4, 8 replicas of a sleeping engine.
 
-    seconds: that it sleeps for each prompt.
     each: prompts a replica, so that the ideal takes as long as one process does with so
         many.
     """
@@ -118,8 +117,6 @@ def vllm(
     """One replica against one process, with vLLM on a small random Llama: seconds of
     both, the ratio of every round, and whether their texts are equal.
 
-    prompts: of a round.
-    tokens: that are written for each at most.
     rounds: that count; one more warms up.
     """
     from benchmarks import bench_engines
@@ -225,8 +222,6 @@ def fleet(prompts: int = 600, version: str = "0.1.17") -> Results:
 
     Texts are compared with those of one server asked directly. Prompts are asked once
     with both up, once with a kill half-way.
-
-    version: of the package vllm-router.
     """
     with _behind_router(_router(version)) as (first, second, router):
         asks = []

@@ -27,7 +27,6 @@ def measure(completions: int = 50_000, repeats: int = 3) -> dict[str, Any]:
     store.
 
     completions: how many are written and looked up in a round.
-    repeats: rounds, whose median is given.
     """
     to_store = [_completion(number) for number in range(completions)]
     keys = [completion.key for completion in to_store]

@@ -13,7 +13,7 @@ from judgecard.measure import COEFS
 from nlgeval_lib import datasets, files
 from nlgeval_lib.scoring.cells import InputError
 
-# what `study.leaderboard` saved; the numbers of all recorded judges
+# what `notebooks/others/leaderboard.py` saved; the numbers of all recorded judges
 BOARDS = "results/meta/others_judges__{}.csv"
 Row = dict[str, Any]
 PAIRS = "pairs"  # the level and the aspect of a judge of pairs
@@ -64,7 +64,7 @@ def verdicts(cards: Mapping[str, Card]) -> pd.DataFrame:
 
 
 def rows(cards: Mapping[str, Card]) -> pd.DataFrame:
-    """The cards' numbers in the columns of `study.leaderboard`.
+    """The cards' numbers in the columns of `notebooks/others/leaderboard.py`.
 
     Returns: a row a number: `set, aspect, level, coef, judge, value, ci_low, ci_high,
     these_low, these_high, systems, n, coverage, tied scores, reason, signature,

@@ -67,9 +67,6 @@ def _train(options: argparse.Namespace) -> None:
 def measure(folder: Path, engine: str) -> None:
     """Judge the held-out set in every form; keep the judgments beside the checkpoint
     and print what came out.
-
-    folder: of the checkpoint.
-    engine: transformers or vllm.
     """
     from mini_judge import heldout, quality
     from mini_judge import measure as measuring

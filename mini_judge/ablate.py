@@ -51,10 +51,7 @@ def planned(
     """The runs asked for, study by study and seed by seed, so that a stop leaves a
     study's arms with as many.
 
-    scale: says how many seeds a study has.
-    names: of studies, by default all.
     only: names of arms, by default all of these studies.
-    seeds: how many, by default as the scale says.
     Raises: ValueError for an arm that there is not.
     """
     names = list(names) or list(STUDIES)
@@ -95,11 +92,7 @@ def run(
     """Make the runs that are not there yet. A stopped run goes on from its last save.
 
     work: where the base and a run that is not finished are.
-    out: where judgments are kept.
-    compiled: whether the model is compiled first.
     frame: the held-out set, or some of its inputs; None for the whole set.
-    every: seconds between two saves.
-    say: what tells how far it is.
     Returns: how many runs were made.
     """
     todo = _missing(runs, scale, out)
@@ -352,7 +345,6 @@ def done(arm: Arm, seed: int, digest: str, out: Path) -> bool:
     """Whether a run of just this kind is there, with the judgments that it wrote.
 
     digest: of the arm and seed, as `Scale.digest` gives it.
-    out: where judgments are kept.
     """
     file = ablations.path(arm.study, arm.name, seed, out)
     table = ablations.runs(out)
@@ -385,8 +377,6 @@ def keep(
     without a line is made again.
 
     rows: of `ask`.
-    told: the line's columns that the run gives.
-    out: where judgments are kept.
     """
     file = ablations.path(arm.study, arm.name, seed, out)
     text = rows[COLUMNS].to_csv(index=False, lineterminator="\n", float_format="%g")

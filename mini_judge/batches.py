@@ -227,10 +227,6 @@ def chunk(
 
     tokenizer: of `tokens.build`.
     number: of the chunk; with the seed it determines the examples.
-    size: how many examples.
-    tokens: of a batch, padding included.
-    mix: how their items are made.
-    only: the form of all, by default any.
     """
     rng = random.Random(f"{seed}:{number}")
     examples = []

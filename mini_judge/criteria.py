@@ -146,8 +146,6 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
 def relevant(target: str) -> tuple[Criterion, ...]:
     """The other criteria for a target, those that share the most kinds of error with it
     first; the overall quality is none of them.
-
-    target: the key of a criterion.
     """
     kinds_of_target = {*CRITERIA[target].kinds}
     candidates = dict(CRITERIA)

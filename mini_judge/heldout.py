@@ -75,7 +75,6 @@ def items(
     """Input id, system id and item of each output: every system writes one for every
     record.
 
-    seed: of the set.
     inputs: how many records; the domains take turns.
     wording: `new` for texts made of phrases that are in no training text, in place of
         new combinations.
@@ -112,9 +111,6 @@ def written(
 ) -> Item:
     """What a system writes of a record; sums are rare, so those who misread them are
     given them.
-
-    mix: the system's.
-    values: of the record, by attribute.
     """
     clean = realise(rng, domain, values, mix)
     misreads_sums = "arithmetic" in mix.kinds
@@ -167,10 +163,7 @@ def _rubrics() -> dict[str, str]:
 
 
 def write(folder: Path | None = None) -> None:
-    """Write the set and its rubrics; the same bytes every time.
-
-    folder: by default where the library reads them.
-    """
+    """Write the set and its rubrics; the same bytes every time."""
     folder = folder or mini_judge.folder()
     lines = ""
     for input_id, system_id, item in items():

@@ -54,7 +54,6 @@ def judge(
     Gold is by construction: minus the sum of penalties for the error analysis, 1 to 5
     for the rest.
 
-    engine: of the judge.
     frame: the held-out set, or some of its inputs; then texts of new sentences are not
         asked about.
     store: where completions are kept; none are by default.

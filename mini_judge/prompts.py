@@ -179,8 +179,6 @@ def aspect_scores(rng: random.Random, item: Item, long: bool = False) -> Example
 def chained_score(rng: random.Random, item: Item, long: bool = False) -> Example:
     """CoAScore, stage III: the target's score with the chain, whose scores are off by
     one or more now and then.
-
-    long: whether the chain has mostly many aspects.
     """
     key = rng.choice(RATED)
     target = CRITERIA[key]
@@ -335,7 +333,6 @@ def make_example(
     """A question about an item, of a form chosen by `FORMS`, or of the form `only`.
 
     lists: how many times as often as their share says lists are asked for.
-    long: whether chains have mostly many aspects.
     Raises: KeyError for a form that there is not.
     """
     form = only or _choose_form(rng, lists)

@@ -209,8 +209,6 @@ def against(
 
     outputs: those that the baselines have scored, in their order.
     costless: of `baselines`.
-    n_perm: random orders of the test against a constant.
-    seed: of these orders.
     Returns: `form, baseline`, the fields of `Tested`, `p_holm`.
     """
     rows = []

@@ -254,7 +254,6 @@ def near(
 ) -> Pair:
     """Another value of the pool, mostly one that differs in a single piece.
 
-    pair: the right value.
     excluded: pieces that it must not have, but for those of the right value.
     held_out: as `draw` has it.
     """
@@ -282,8 +281,6 @@ def realise(
 ) -> list[Clause]:
     """The sentences of a text without an error: mostly in the record's order, a sum
     behind its parts now and then.
-
-    values: of the record, by attribute.
     """
     keys = list(values)
     if rng.random() < 0.3:

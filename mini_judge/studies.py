@@ -202,8 +202,6 @@ class Arm:
         """All examples of a seed in the order in which they are learnt.
 
         Arms that share a part share its examples.
-
-        size: of the study.
         """
         examples = []
         for part, count in self.counts(size).items():
@@ -292,8 +290,6 @@ class Scale:
 def base_examples(recipe: Recipe, number: int) -> list[Example]:
     """The examples of one chunk of the base's first stage, of the forms that no study
     is about.
-
-    number: of the chunk.
     """
     rng = random.Random(f"base:{recipe.seed}:{number}")
     mix = recipe.mix(number * recipe.chunk)
@@ -316,8 +312,6 @@ def reading(recipe: Recipe, number: int) -> list[Example]:
 
     An answer that belongs to another text teaches how answers are worded and nothing
     about judging: a language model knows words before it is fine-tuned.
-
-    number: of the chunk.
     """
     rng = random.Random(f"reading:{recipe.seed}:{number}")
     examples = _scores(rng, Mix(), recipe.chunk // 2)

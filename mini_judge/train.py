@@ -108,8 +108,6 @@ class Learner:
     def learn(self, batch: Batch, rate: float) -> tuple[float, float]:
         """One step; the loss of the answers and the share of their tokens that were
         wrong.
-
-        rate: the learning rate.
         """
         loss, answer, wrong = self.loss(batch)
         loss.backward()
@@ -183,10 +181,7 @@ class Learner:
     # -- coming and going
 
     def save(self, folder: Path) -> None:
-        """Write everything that is needed to go on, under a temporary name first.
-
-        folder: is made where it is not there.
-        """
+        """Write everything that is needed to go on, under a temporary name first."""
         state = {
             "recipe": asdict(self.recipe),
             "master": self.master,
@@ -255,11 +250,6 @@ def train(
 
     recipe: the settings; they must be those that the run in `work` was begun with, but
         for more examples.
-    device: cpu or cuda.
-    compiled: whether the model is compiled first.
-    every: seconds between two saves.
-    notes: remarks on the run, for the card.
-    learner: one that begins from weights of its own.
     batches: another source of a chunk's batches than the recipe.
     Raises: ValueError where `work` has a run of another recipe; KeyboardInterrupt as it
         comes, after a line that says how to go on.
@@ -368,7 +358,6 @@ def write(
     """The checkpoint for any engine: config, weights in bfloat16, tokenizer; each file
     whole or not at all.
 
-    out: the folder.
     machine: where it was trained, for `training.json`.
     """
     weights, config = checkpoint(learner.master, learner.shape)

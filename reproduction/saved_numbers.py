@@ -118,7 +118,6 @@ class Places:
 def put(folder: Path, name: str, loaded: pd.DataFrame, hashes: bool) -> Places:
     """Write the rows of a set and the table of its texts; the places of its texts.
 
-    loaded: its frame, with all texts.
     hashes: whether the SHA-256 of each text is kept; a recording's texts are known by
     their places, for their hashes would be most of the bundle.
     """
@@ -183,8 +182,6 @@ def put_others(
 ) -> None:
     """Write the encoders' scores of items that are of no set, and the hashes of their
     texts.
-
-    sets: the places of each set's texts.
     """
     import pyarrow
 

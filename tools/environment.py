@@ -48,10 +48,7 @@ def name(requirement: str) -> str:
 
 
 def locked(group: str) -> dict[str, str]:
-    """Package -> exact version in the lock of `group`.
-
-    group: a lock of requirements/: base, cpu, cpu-vllm, gpu.
-    """
+    """Package -> exact version in the lock of `group`."""
     lock = ROOT / f"requirements/{group}.txt"
     versions = {}
     for line in lock.read_text(encoding="utf-8").splitlines():

@@ -76,7 +76,6 @@ class World:
     def draw(self, inputs: int, rng: Rng) -> tuple[Scores, Scores]:
         """Scores and ratings of new inputs, `[system, input]`.
 
-        inputs: how many.
         rng: drawn from; the order of the draws decides the numbers.
         """
         # quality is the sum of what system, input and output add
@@ -229,7 +228,6 @@ def labelled(
 
     ratings: of all outputs, `[system, input]`.
     by: "output" or "input", as `Design` has it.
-    labels: how many outputs of each system are drawn.
     """
     known_ratings = np.full_like(ratings, np.nan)
     systems, inputs = ratings.shape
@@ -252,9 +250,6 @@ def measure(
     """Coverage of means and differences with the judge, of means by labels and by the
     judge alone; and what a label is worth (medians).
 
-    name: of the world.
-    by, labels, inputs: the design.
-    sims: how many data sets are drawn.
     seed: of the truth of a world by a law; the next one is of the simulations.
     Returns: by title, shares from 0 to 1 and worths; of a world with topics also the
         coverage where `estimate` knows them.
@@ -342,8 +337,6 @@ def measure_pass_rates(
     the last system has no label.
 
     labels: how many inputs are labelled, the same for all systems.
-    inputs: how many there are.
-    sims: how many data sets are drawn.
     """
     rates = np.linspace(0.4, 0.9, SYSTEMS)
     rng = np.random.default_rng(seed)

@@ -161,7 +161,6 @@ def machine() -> dict[str, str]:
 def measure(model: str, prompts: int) -> dict[str, Any]:
     """How long a judge takes to load, and how many tokens it then writes a second.
 
-    model: its name on the hub, or a folder.
     prompts: how many it answers; no two are the same.
     Returns: the rate as `reproduction.study.gpu_rate` keeps it; `billions` is that of
         the default judge. Prompts are read in the seconds in which others are written,

@@ -74,10 +74,7 @@ def shared_judges(model: str) -> set[str]:
 
 
 def about(model: str, scores: JudgeScores, store: str = "") -> dict[str, Any]:
-    """Who answered: the fields of `saved_judges.Model` but `judges`.
-
-    scores: any of the model's.
-    """
+    """Who answered: the fields of `saved_judges.Model` but `judges`."""
     known = weights.entries().get(model)
     with named.store(store) as completions:
         makers = completions.makers(scores.model, scores.revision)

@@ -14,8 +14,6 @@ def told(model, os_path, contents_manager=None, **_):
     (reproduction/report/committed.py) leaves of it.
 
     model: what Jupyter says of the file; anything but a notebook is left alone.
-    os_path: where the file lies.
-    contents_manager: Jupyter's, not used.
     """
     if model["type"] != "notebook":
         return

@@ -149,7 +149,6 @@ class _Table:
 
         key: the columns that a cell is known by, and their values; printed when it is
             done.
-        measure: gives the rows of a cell.
         arguments: of `measure`.
         """
         is_cell = self.rows[list(key)] == pd.Series(key)

@@ -81,8 +81,6 @@ def answer(
 
     evaluator: the judge's, by its name in the library; it decides the form.
     id: the request's, which tells CoAScore's stages from each other.
-    draw: the number of the draw.
-    length: how many aspects a list is to have.
     """
     # Prompt and draw decide every number below.
     digest = hashlib.sha256(f"{text}#{draw}".encode()).digest()
@@ -129,7 +127,6 @@ def fill(store: Path) -> None:
     """Answer every question of the catalogue by the script, and say how many there
     were.
 
-    store: the folder of the completions.
     Raises: SystemExit where a question fails for any reason but data that are not here.
     """
     from nlgeval_lib.datasets import DataError
@@ -173,8 +170,6 @@ def scripted(judge: Judge) -> ScriptedEngine:
 def measure(folder: Path) -> None:
     """What the metrics of the catalogue give, each by a tiny random model that lies
     where a user's folder would.
-
-    folder: where the models are made.
     """
     from reproduction.study import catalogue, metrics
 
@@ -282,7 +277,6 @@ def cells(results: Path) -> pd.DataFrame:
     """The printed cells of all saved results; `ours` is empty where nothing came out,
     not even of a stand-in.
 
-    results: the folder of the results.
     Returns: a row a printed cell, with the columns of the results' tables.
     """
     tables = []

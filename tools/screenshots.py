@@ -236,8 +236,6 @@ class Tab:
     ) -> None:
         """Go to an address, and wait until `ready` is true in the page.
 
-        ready: an expression in JavaScript.
-        seconds: to wait at most.
         Raises: TimeoutError where it is not true by then.
         """
         self.asked.clear()
@@ -297,8 +295,6 @@ def browser() -> Iterator[int]:
 def report(tab: Tab, site: Path, folder: Path, axe: str) -> Iterator[str]:
     """Pictures of the report's pages; what is wrong, a line each.
 
-    site: the folder of the report.
-    folder: where the pictures go.
     axe: the text of axe-core; empty for none.
     """
     for name in PAGES:

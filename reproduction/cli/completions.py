@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from reproduction.study import EngineOptions
     from reproduction.study.catalogue import Catalogue
 
-OF_CATALOGUE = ("output", "paper", "for_model", "model_path", "mode", "prices")
+OF_CATALOGUE = ("output", "paper", "for_model", "model_path", "mode")
 OF_EVALUATOR = (
     "data",
     "input",
@@ -50,9 +50,6 @@ class Completions(Scoring):
     shard: Annotated[
         str,
         option(metavar="I/N", help="Ask only part I of N, by key: a job of an array."),
-    ] = ""
-    prices: Annotated[
-        str, option(metavar="FILE", help="Dry run: in place of data/prices.csv.")
     ] = ""
 
 
@@ -207,7 +204,7 @@ def _plan_catalogue(
     planned = []
     for asked, asked_by in parts:
         planned.append(completions.plan_catalogue(asked, asked_by, table.add))
-    echo(plan_totals.in_words(pd.concat(planned), options.rate, options.prices))
+    echo(plan_totals.in_words(pd.concat(planned), options.rate))
 
 
 def _print_elsewhere(engine: str, questions: list[Any]) -> None:

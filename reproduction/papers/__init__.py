@@ -1,3 +1,4 @@
+# ruff: noqa: F401 - the imports are for whoever checks types
 """The papers' printed numbers as data, and our numbers beside them.
 
 `data/paper_tables/<paper>/<table>.csv` holds one printed table or figure each, a row a
@@ -22,6 +23,7 @@ The names below are loaded when they are first used.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from nlgeval_lib.on_use import loaded_on_use
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
         VERDICTS,
         by_construction,
         compare,
-        described,
         habits,
         tried,
         verdict,
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
         outcome,
         own_in_words,
         told_apart,
-        verdicts_again,
     )
     from reproduction.papers.gaps import (
         ELSEWHERE,
@@ -96,20 +96,13 @@ if TYPE_CHECKING:
 
 # module -> its names, which are loaded when they are first used
 _MODULES = {
-    "printed_lead": (
-        "Ahead",
-        "ahead",
-    ),
-    "auditing": (
-        "audit",
-        "recomputed",
-    ),
+    "printed_lead": ("Ahead", "ahead"),
+    "auditing": ("audit", "recomputed"),
     "comparison": (
         "COMPARED",
         "VERDICTS",
         "by_construction",
         "compare",
-        "described",
         "habits",
         "tried",
         "verdict",
@@ -124,7 +117,6 @@ _MODULES = {
         "outcome",
         "own_in_words",
         "told_apart",
-        "verdicts_again",
     ),
     "gaps": (
         "ELSEWHERE",
@@ -145,24 +137,10 @@ _MODULES = {
         "own_numbers",
         "printed_cells",
     ),
-    "numbers": (
-        "Number",
-        "agrees",
-        "difference",
-        "exact",
-        "is_blank",
-        "parse",
-    ),
-    "published": (
-        "Fact",
-        "fact",
-        "facts",
-    ),
+    "numbers": ("Number", "agrees", "difference", "exact", "is_blank", "parse"),
+    "published": ("Fact", "fact", "facts"),
     "shuffling": ("shuffled",),
-    "spread": (
-        "own_sd",
-        "reach",
-    ),
+    "spread": ("own_sd", "reach"),
     "printed_tables": (
         "COLUMNS",
         "INDEX_COLUMNS",
@@ -176,66 +154,6 @@ _MODULES = {
         "tables",
     ),
 }
-__all__ = [
-    "COLUMNS",
-    "COMPARED",
-    "COUNTS",
-    "ELSEWHERE",
-    "EVIDENCE",
-    "GAPS",
-    "INDEX_COLUMNS",
-    "KEY",
-    "KINDS",
-    "NEEDS_RUN",
-    "NEEDS_WEIGHTS",
-    "NOT_PUBLISHED",
-    "OTHER_GAP",
-    "OWN",
-    "PAPERS",
-    "ROW_KINDS",
-    "VERDICTS",
-    "Ahead",
-    "Fact",
-    "Number",
-    "agrees",
-    "ahead",
-    "audit",
-    "by_construction",
-    "by_kind",
-    "by_method",
-    "cell",
-    "compare",
-    "counts",
-    "described",
-    "difference",
-    "exact",
-    "fact",
-    "facts",
-    "folder",
-    "gap",
-    "gap_of",
-    "habits",
-    "in_words",
-    "index",
-    "is_blank",
-    "kind_of",
-    "kinds_in_words",
-    "load",
-    "outcome",
-    "own_in_words",
-    "own_method",
-    "own_numbers",
-    "own_sd",
-    "parse",
-    "printed_cells",
-    "reach",
-    "recomputed",
-    "shuffled",
-    "tables",
-    "told_apart",
-    "tried",
-    "verdict",
-    "verdicts_again",
-]
+__all__ = [*itertools.chain(*_MODULES.values())]
 
 __getattr__ = loaded_on_use(__name__, _MODULES)

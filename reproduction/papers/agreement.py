@@ -42,7 +42,6 @@ def cv_star(printed: float, ours: float) -> float:
 
     It is corrected for a sample of two, and the same when both numbers change places.
 
-    printed, ours: the two numbers, in one unit.
     Returns: 0 for equal numbers; NaN where their mean is 0.
     Source: Belz (2022), A Metrological Perspective on Reproducibility in NLP, sec. 3.
 

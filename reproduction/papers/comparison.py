@@ -68,7 +68,6 @@ MISSING = "missing"
 EXTRA = "extra"
 COMPARED = (EQUAL, SPREAD, APART, DIFFERS, UNKNOWN)  # of numbers that can be equal
 VERDICTS = (*COMPARED, ORIENTATION, CONSTRUCTION, MISSING, EXTRA)
-_DECIDED = (EQUAL, CONSTRUCTION, MISSING, EXTRA)  # of a run: needs no spread
 # reasons that the comparison itself gives
 NOT_COMPUTED = "not computed"
 NO_REASON = "the value is NaN and no reason was given"
@@ -220,23 +219,6 @@ def verdict(
     rounding = float(TOLERANCE * parse(printed).unit)
     room = reach(float(sd)) + rounding
     return SPREAD if abs(float(gap)) <= room else APART
-
-
-def described(cells: pd.DataFrame) -> pd.DataFrame:
-    """Cells that were saved before rows had kinds, with the columns and verdicts of
-    today.
-
-    cells: as `compare` returned them then, without kinds, habits and spreads.
-    """
-    # The habit stood in the reason alone; spreads were not kept.
-    habit = cells["reason"].str.extract(f"{BY_HABIT}(.*)$", expand=False).fillna("")
-    cells = cells.assign(habit=habit, own_sd=np.nan, draws=pd.NA)
-    # Of recorded judges and of runs without a spread nothing was decided.
-    recorded = cells["route"].eq("recorded") & cells["verdict"].ne(EXTRA)
-    cells.loc[recorded, "verdict"] = ORIENTATION
-    unequal_run = cells["route"].eq("run") & ~cells["verdict"].isin(_DECIDED)
-    cells.loc[unequal_run, "verdict"] = UNKNOWN
-    return _with_gaps(with_kinds(cells))
 
 
 def _beside(

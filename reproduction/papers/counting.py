@@ -30,7 +30,6 @@ from reproduction.papers.comparison import (
     MISSING,
     ORIENTATION,
     SPREAD,
-    verdict,
 )
 from reproduction.papers.kinds import EVIDENCE, OWN, ROW_KINDS, own_method
 from reproduction.papers.printed_tables import KEY
@@ -326,26 +325,3 @@ def _oriented(cells: pd.DataFrame) -> str:
         return ""
     beginning = WORDS[ORIENTATION].capitalize()
     return f"{beginning}, prompt or run, without a verdict: {'; '.join(words)}."
-
-
-def verdicts_again(cells: pd.DataFrame) -> pd.Series:
-    """The verdict of each saved cell, worked out again from its row alone.
-
-    cells: as `compare` returned them.
-    Returns: a verdict a row, on the index of `cells`; `missing` and `extra` as they
-    stand.
-    """
-    verdicts = []
-    for cell in cells.itertuples(index=False):
-        again = cell.verdict
-        if again not in (MISSING, EXTRA):
-            again = verdict(
-                cell.ours,
-                cell.printed,
-                cell.route,
-                own_sd=cell.own_sd,
-                habit=cell.habit,
-                constructed=cell.verdict == CONSTRUCTION,
-            )
-        verdicts.append(again)
-    return pd.Series(verdicts, cells.index, dtype=str)

@@ -31,7 +31,6 @@ def fits(stated: Sequence[str], place: Sequence[str]) -> bool:
     """Whether a stated place is that of a cell.
 
     stated: paper, table, row, column, statistic; `*` fits any name.
-    place: the same five names of one cell.
     Raises: ValueError where the two have not as many names.
 
     Example:
@@ -47,8 +46,6 @@ def explained(place: Sequence[str], note: str = "") -> str:
     """The reason of a cell that differs, and what was tried, before the note that its
     number carries.
 
-    place: paper, table, row, column, statistic of the cell.
-    note: what the number itself says of its reason.
     Returns: the note alone where no reason is stated. The first row of the file that
     fits decides.
     """

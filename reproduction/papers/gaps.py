@@ -25,7 +25,6 @@ _WORDS = {
 def gap(kind: str, text: str) -> str:
     """A reason that begins with its kind, as a missing cell carries it.
 
-    kind: one of GAPS.
     text: what was not published, is elsewhere, or is needed.
     Raises: ValueError for a kind that is none of GAPS.
 

@@ -110,7 +110,6 @@ def williams(leads: Sequence[Lead], n: Any, scale: float = 1) -> Told:
     Rows are taken as independent, which a `yes` then says, too. Taus, and leads that
     are none, are left out.
 
-    leads: a judge over another, a printed correlation each.
     n: items, or column -> items; columns without a number are left out.
     scale: what a correlation of 1 is printed as: 100 where they are in percent.
     """
@@ -159,8 +158,6 @@ def flips(leads: Sequence[Lead], unit: str = "tasks", against: str = "") -> Told
 
     The signs of the differences are exchanged, in all 2^n patterns.
 
-    leads: a difference each.
-    unit: what a difference is of, for the words.
     against: who is behind, for the words; empty: it goes without saying.
     """
     differences = np.array([float(lead.gap.face) for lead in leads])
@@ -207,8 +204,6 @@ def preferred(leads: Sequence[Lead], most: int) -> Told:
 
     Every number of votes that would print so is tried, by a binomial test.
 
-    leads: a printed share each, in percent.
-    most: the largest number of votes that is tried.
     Returns: of a share it says yes or no where all numbers of votes agree; a comparison
     is one number of votes.
     """
@@ -252,7 +247,6 @@ def accuracies(leads: Sequence[Lead], n: Mapping[str, int]) -> Told:
     The exact McNemar test depends on the items on which just one of the two is right,
     and these are not printed.
 
-    leads: printed accuracies on the same items, in percent.
     n: column -> items; of other columns nothing can be told.
     """
     comparisons = []
@@ -306,8 +300,6 @@ def models(cells: Cells, against: str, first: str, over: Sequence[str]) -> Told:
     Ranks are exchanged model by model, in all 2^n patterns; Kendall's tau-b.
 
     cells: ranks, a row a model, a column a metric.
-    against: the human column.
-    first: the metric in question.
     over: the metrics that it is compared with; of those without ranks nothing can be
     told.
     """

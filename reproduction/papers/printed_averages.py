@@ -19,7 +19,6 @@ def of_table(
 
     paper, table: as `papers.load` names them.
     ours: the cells that are there; without a `route`, they are none of a run.
-    label: the table's column of averages.
     Returns: cells of route `published`, to be joined to `ours`; a row that does not
     print all the table's columns is left out.
     Raises: ValueError for a table without a column `label`.

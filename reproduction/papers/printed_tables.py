@@ -141,7 +141,6 @@ def nearest(name: str, allowed: Iterable[str]) -> list[str]:
 def known(name: str, allowed: Iterable[str], kind: str = "name") -> None:
     """Pass where a name is one of those allowed.
 
-    kind: what the name is of, for the message.
     Raises: ValueError naming the nearest of `allowed` for any other name.
     """
     names = list(allowed)

@@ -86,7 +86,6 @@ def facts() -> tuple[Fact, ...]:
 def fact(paper: str, table: str, row: str, column: str) -> Fact | None:
     """What is known of one printed cell; None where nothing is.
 
-    paper, table, row, column: names as printed.
     Raises: ValueError as `facts` does.
     """
     by_place = _by_place(facts())

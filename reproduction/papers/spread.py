@@ -36,8 +36,6 @@ def own_sd(
     statistic: of a vector with a score an item (NaN where no draw has one), such as its
     correlation with the ratings.
     averaged: how many draws a run takes the mean of; None: all of them.
-    resamples: runs that are drawn.
-    seed: of what is drawn.
     Returns: in the unit of the statistic; NaN for fewer than two draws, or where the
     statistic is undefined.
     Raises: ValueError for draws that are no matrix, or `averaged` below 1.

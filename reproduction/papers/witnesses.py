@@ -148,8 +148,6 @@ def stands(printed: str, line: str, position: int) -> bool:
     """Whether the printed string stands at this place of a line: as a whole number, or,
     of words, as the same words in the same order.
 
-    printed: a cell as printed.
-    line: a line of the paper's text.
     position: of the first character, from 0.
     """
     number = Token(position, normalised(printed))
@@ -192,10 +190,6 @@ def texts() -> dict[str, Mapping[str, str]]:
 def seal(cell: Mapping[str, str], printed: str, sha256: str) -> str:
     """What binds a cell to its number and to its place: two hashes of `HALF` digits
     each.
-
-    cell: a row of witnesses.
-    printed: the cell as printed.
-    sha256: that of the paper's text.
     """
     key = _key(cell)
     place = [cell[name] for name in ("line", "position", "basis")]

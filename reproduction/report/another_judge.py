@@ -30,7 +30,6 @@ def _titled(models: Sequence[str]) -> str:
 def cells(out: Output, ask: Callable[..., Any], printed: pd.DataFrame) -> pd.DataFrame:
     """Show and save what each model gives in the table's rows.
 
-    out: the notebook's output.
     ask: takes `engine` and `model`; gives tables of cells in `tables`, as
     `judged_rows.asked` does.
     printed: cells with `row, column, statistic, printed`.

@@ -42,10 +42,8 @@ def collect(
     route: how its numbers came about, one of `catalogue.ROUTES`.
     parameters: of the run; those that are seeds are named again.
     inputs: data sets and recordings, of which the hashes of their files are recorded.
-    coverage: how many items have a value.
     signatures: of the measures; sorted, each once.
     seconds: wall time; None where it was not taken.
-    facts: what only the notebook knows (model, prompts, ...).
     """
     names = [name for name in parameters if name == "seed" or name.endswith("_seed")]
     record = {

@@ -207,7 +207,6 @@ class Output:
     ) -> tables.Table:
         """Printed beside ours, styled; the last line of a cell, or in `display()`.
 
-        layout: auto, wide, long.
         Raises: ValueError for an empty frame or an unknown layout.
         """
         notes = []

@@ -37,8 +37,6 @@ def claims_of(entry: Entry) -> tuple[list[str], list[str]]:
 def sentence(entry: Entry) -> str:
     """How many comparisons behind an output's claims go the paper's way with each judge
     that was asked; empty where no claim rests on it, or nothing is saved.
-
-    entry: of the catalogue.
     """
     path = files.located(COMPARISONS)
     if entry.paper not in papers.PAPERS or not path.is_file():

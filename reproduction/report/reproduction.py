@@ -33,7 +33,6 @@ def markdown(
 
     cells: of all outputs, as `scoreboard.cells` gives them.
     claims: a row a claim, as the output of the claims saves them; may be empty.
-    titles: each paper's name.
     found: what came of asking the claims of another judge; it stands first.
     """
     verdicts = printed.verdicts()

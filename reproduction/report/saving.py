@@ -122,7 +122,6 @@ def csv_differences(
     r"""Where two CSV texts differ, numbers by more than the tolerance: a line a place;
     where columns or the number of rows differ, that alone.
 
-    limit: at most so many places.
     tolerance: absolute for values up to 1, relative above.
 
     Example:
@@ -170,7 +169,6 @@ def same_file(
 ) -> bool:
     """Does the file of this name already hold `content`, apart from rounding?
 
-    contents: all that is to be saved, by name.
     tolerance: of numbers in CSV files, absolute up to 1, relative above.
     """
     try:

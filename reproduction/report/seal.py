@@ -170,7 +170,6 @@ def block(mark: str, text: str | None = None) -> str | None:
     """A generated block of the README; None where it has none.
 
     mark: one of BLOCKS. It stands between `<!-- mark -->` and `<!-- /mark -->`.
-    text: another text than that of the checkout's README.
 
     Example:
     >>> block("counts", "<!-- counts -->\\n12\\n<!-- /counts -->")
@@ -316,7 +315,6 @@ def line(name: str) -> Line:
 def renew(names: Iterable[str], written: Collection[str], gone: bool = True) -> None:
     """Renew the lines of what a run made, where results are this checkout's own.
 
-    names: all files of the run.
     written: those that it wrote. One that it left as it was keeps its sha256: had
     somebody edited it, that would still be found.
     gone: whether the lines of files of these outputs that are no more are dropped.

@@ -69,7 +69,6 @@ def _declared(path: Path, modified: int) -> Mapping[str, Any]:
 def sentence(output: str, base: str) -> str:
     """The answer of an output in one sentence; empty where none is declared.
 
-    output: the id of an output.
     base: the name under which its result is saved, without an ending.
     Raises: ValueError naming the entry for a file, row or column that is not there.
     """

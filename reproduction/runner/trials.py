@@ -130,7 +130,6 @@ def sweep(
     that the notebook gave them. A column that a frame has already is called `NAME
     (parameter)`.
 
-    jobs: how many at a time.
     Raises: SweepError where data sets are missing; OSError.
     """
     missing = stale.missing(entry.inputs)

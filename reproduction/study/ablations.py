@@ -162,7 +162,6 @@ def variants(
     sweep: {setting: its values}; `evaluator`, `judge` (a model) and `prompt` may be
     among them: a prompt's file asks with that prompt, `original` with the evaluator's
     own.
-    settings: of all variants.
     model: of all variants that do not name their own.
     Raises: ValueError for fewer than two variants, two of one name, two that ask the
     very same, a setting that a variant does not know, and `original` without an

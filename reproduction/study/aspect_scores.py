@@ -40,8 +40,6 @@ def chat_scores(
     """gpt-3.5-turbo's recorded scores of Topical-Chat outputs, the mean of the draws:
     {aspect: a value an item}.
 
-    items: a row an output.
-    prompt_form: which of the recording's prompts was used.
     Returns: values from 0 to 1; a text without a number counts as missing (NaN).
     Source: Chiang and Lee 2023, A Closer Look into Automatic Evaluation Using LLMs (the
     recording).
@@ -64,7 +62,6 @@ def news_scores(items: pd.DataFrame) -> dict[str, dict[str, np.ndarray]]:
     """Six judges' recorded scores of SummEval outputs: {judge: {aspect: a value an
     item}}, 0 to 1, NaN where there is none.
 
-    items: a row an output.
     Source: Calderon et al. 2025, The Alternative Annotator Test (the recording).
     """
     recorded = recorded_judges.scores(items, "alttest_summeval")
@@ -93,10 +90,8 @@ def combined(
     items: a row an output, with `input_id`.
     scores: {aspect: values on one scale}; a target without a score of its own has only
     the ways that need none.
-    target: the aspect whose score is wanted.
     human: the target's ratings, which the fitted ways learn from.
     folds, seed: as `ridge_out_of_sample` takes them.
-    fitted: whether the fitted ways are among them.
     Returns: {way: a value an item}, the ways by the names above.
     """
 
@@ -128,7 +123,6 @@ def mean(scores: Any) -> np.ndarray:
     """The mean over aspects, of those that have a score; NaN where none has (as
     CoAScore's variant `average`).
 
-    scores: an array an aspect, a value an item.
 
     Example:
     >>> mean([[0.5, float("nan")], [1.0, 0.25]])
@@ -150,10 +144,7 @@ def ridge_out_of_sample(
 
     scores: an array an aspect, a value an item; missing scores are the mean of the
     learning part.
-    human: a rating an item.
     inputs: an item's input; all items of an input are in one fold.
-    folds: how many parts the inputs are drawn into.
-    seed: of the folds.
     Returns: (items,) predictions; NaN for items without any score, or without a rating.
     Raises: ValueError with fewer inputs than folds.
     """

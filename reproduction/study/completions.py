@@ -51,8 +51,6 @@ def select(
     Weights that are not public are asked of a server, others of vllm or transformers,
     unless --model or an address says otherwise.
 
-    listed: the catalogue.
-    options: the engine, and another model or address.
     outputs, papers, models: ids and names; none: all.
     Returns: the questions for this engine, those of a model together; and the others.
     Raises: CatalogueError for unknown outputs and papers.
@@ -255,9 +253,6 @@ def fill(
     Every completion is stored as it comes; one line shows how far the whole plan is.
 
     questions: as `select` gives them.
-    options: the engine and how it is asked.
-    say: takes a line a judge and its rows.
-    quiet: whether no bar is shown.
     Raises: KeyboardInterrupt with everything finished stored.
     """
     planned = plan_catalogue(questions, replace(options, planning=True))

@@ -119,8 +119,6 @@ class CriteriaScores:
         unit: "row" splits outputs as the paper's recipe does (seed 42 gives the half of
         its Tables 1 and 3); "document" splits inputs, so that no input is on both
         sides.
-        seed: of the split.
-        size: the share of rows (or inputs) that test.
         Raises: ValueError for another unit.
         """
         if unit not in UNITS:
@@ -136,8 +134,6 @@ def test_half(n: int, seed: int = 42, size: float = 0.5) -> np.ndarray:
     """The positions, of `n`, that scikit-learn's `train_test_split` gives the test
     side, in order.
 
-    seed: its random state.
-    size: the share that tests.
 
     Example:
     >>> test_half(6, seed=42)
@@ -309,9 +305,7 @@ def tables_1_to_3(
     """The rows HD-Eval-NN of HD-Eval's Tables 1 to 3 where the judge was asked, on the
     test half of one row split.
 
-    output: the id of an output in the catalogue.
     parts: {data set, which is the judge's name in the catalogue, too: its columns}.
-    seed: of the split and the aggregator.
     level: of the correlations, "dataset", "input" or "system".
     engine: as `judge_scores` takes it.
     Raises: what `judge_scores` raises.
@@ -349,9 +343,7 @@ def tables_4_and_5(
     of one row split.
 
     criteria: of `of_judge`.
-    column: the table's name of the data set.
     kinds: the aggregators, by `PRINTED_NAMES`.
-    seed: of the split and the aggregators.
     alone: {aspect: what the judge says of each item, asked for the aspect alone}, for
     the row without any layer; None: without that row.
     Returns: the cells of both tables, with intervals, in the keys of the printed ones:
@@ -434,9 +426,6 @@ def predicted(
 ) -> dict[str, np.ndarray]:
     """An aggregator's predictions: {target: a value a test row}.
 
-    test: the positions of the test rows.
-    kind: of the aggregator.
-    share: of the training rows that is trained on.
     up_to: the last layer of criteria that counts; None: all.
     """
     X = criteria.X
@@ -466,7 +455,6 @@ def unfitted(criteria: CriteriaScores, test: np.ndarray) -> pd.DataFrame:
     aggregator. "average of the own aspect": only the scores of the target's aspect.
     Missing scores are left out of a mean.
 
-    test: the positions of the test rows.
     Returns: columns of `hdeval.predictions`, a row a test row, target and average.
     """
     tables = []
@@ -501,7 +489,6 @@ def on_splits(
     a model, split and target.
 
     unit: what is split, one of `UNITS`.
-    seeds: a split each.
     kinds: the aggregators, by `PRINTED_NAMES`.
     share: of the training half that is trained on (0.5: the paper's 25 % of all data).
     options: {kind: scikit-learn's settings}.
@@ -537,7 +524,6 @@ def qualities(predicted: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     coefficient.
 
     predicted: columns `target`, `predicted`, `human` and those of `by`.
-    by: the columns that name a setting.
     Returns: `value` (NaN for fewer than two predictions) and `n` beside the names.
     """
     names = [*by, "target"]
@@ -573,7 +559,6 @@ def mean_correlation(values: pd.Series, half: float) -> statistics.Resampled:
     """The mean of correlations over splits into halves, with its interval
     (`statistics.resampled_t`) cut where correlations end, at -1 and 1.
 
-    values: a correlation a split.
     half: rows (or inputs) of one side of a split.
     """
     mean = statistics.resampled_t(values, half, half)
@@ -610,7 +595,6 @@ def against(quality: pd.DataFrame, base: str, by: Sequence[str]) -> pd.DataFrame
     Holm over all rows together.
 
     quality: as `over_targets` gives it.
-    base: the kind that the others are held against.
     by: the columns that name a setting, without `kind`.
     Returns: those of `by`, `coef, kind, difference, ci_low, ci_high, p, p_holm,
     signature`.

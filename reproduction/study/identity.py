@@ -60,7 +60,6 @@ def identify_model(
     """How near a model that answered is to a judge of the catalogue.
 
     judge: of the catalogue, with the model that the paper asked.
-    model, revision: who answered, as the store has them.
     served: the names in the answers; none of an engine that names no model.
     """
     base, root, moved = _read(model, revision)
@@ -125,8 +124,6 @@ def _read(model: str, revision: str) -> tuple[str, str, bool]:
 def who(model: str, revision: str, served: Collection[str]) -> str:
     """The name of whoever answered, as a table shows it.
 
-    model, revision: as the store has them.
-    served: the names in the answers.
 
     Example:
     >>> who("gpt-4", "", ["gpt-4-0613"])

@@ -46,8 +46,6 @@ def coefficients(
     `own_sd` and `draws`: how far the judge's own draws move each, and how many there
     are.
 
-    judged: the judge's scores.
-    row, column: where they stand in the table.
     human: the column of `judged.frame` with the ratings, all of one aspect.
     options: those of `scoring.correlations.table`.
     """
@@ -79,9 +77,6 @@ def judged_columns(
 ) -> JudgedColumns:
     """Ask each judge about each column; in the catalogue it is named "ROW, COLUMN".
 
-    output: the id of an output in the catalogue.
-    rows, columns: of the printed table.
-    human: the ratings' column in what was judged.
     engine, model, revision, mode: as `study.judge_scores` takes them.
     options: those of `scoring.correlations.table`.
     Raises: what `study.judge_scores` raises.

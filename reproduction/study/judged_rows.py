@@ -72,7 +72,6 @@ class JudgedRows:
 
         aspects: the table's column -> the aspect that was judged.
         human: the table's column -> ratings, or the name of a column of `items`.
-        options: those of the correlations.
         Returns: with `own_sd`, how far the judge's own draws move a coefficient (0 for
         metrics, NaN where an output was asked about once), and `draws`, their number.
         An empty frame where no judge has scores.
@@ -144,7 +143,6 @@ def judged_rows(
 ) -> JudgedRows:
     """What the judges and the metrics of a catalogue's output say of `items`.
 
-    output: the id of an output in the catalogue.
     items: the table's outputs, a row each, with `input_id`, `system_id` and `output`.
     names: {row of the table: the judge's name in the catalogue}.
     engine: engine, model, revision, mode ..., as `study.judge_scores` takes them; with
@@ -269,9 +267,6 @@ class Part:
     ) -> Part:
         """A data set with one column, `label`: an aspect's coefficient, or the mean of
         those of several.
-
-        aspects: one or several rated aspects.
-        digits: as the field.
         """
         if len(aspects) == 1:
             return cls(items, {label: aspects[0]})
@@ -290,9 +285,7 @@ class Part:
 def outputs(name: str, mode: str = "full", **options: Any) -> pd.DataFrame:
     """The outputs of a data set, a row each.
 
-    name: the data set.
     mode: "quick" takes those of its first 20 inputs, "full" all.
-    options: those of its loader.
     """
     frame = datasets.load(name, **options)
     if mode == "quick":
@@ -305,7 +298,6 @@ def on_spread(metric: Any, inputs: int) -> Callable[[pd.DataFrame], pd.Series]:
     without a score.
 
     metric: has `score(frame)` that gives a `value`.
-    inputs: how many inputs are scored at most.
     Returns: a function of the outputs that gives a value each, NaN where it did not
     score.
     """
@@ -329,7 +321,6 @@ def scored(
 ) -> dict[str, dict[str, Any]]:
     """What metrics say of each part: {part: {row: a value an output}}.
 
-    parts: by the data set's name.
     metrics: {row: an evaluator or a function of the outputs, or {part: one of these}}.
     """
     scores = {}
@@ -355,7 +346,6 @@ def correlated(
     (`scoring.correlations.table`), an aspect a column.
 
     scores: as `scored` gives them, of all parts or some.
-    options: those of the correlations.
     Returns: that table with a further column `part`, which names the part.
     """
     tables = []
@@ -422,9 +412,7 @@ def asked(
 
     A judge named "ROW, PART" in the catalogue is the row's for that part.
 
-    output: the id of an output in the catalogue.
     parts: by the name that the catalogue's judges end in.
-    how: options of the correlations.
     engine: engine, model, revision, mode ..., as `judged_rows` takes them.
     Raises: what `judged_rows` raises.
     """

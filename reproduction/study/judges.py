@@ -105,8 +105,6 @@ def job(
 ) -> Job:
     """The judge ready to be asked about the question's rows.
 
-    question: of the catalogue.
-    options: the engine and how it is asked.
     ready: an engine that is loaded; None: one is made.
     aspects: only rows of these; none: all. The miniature judge is asked for the overall
     quality alone where none are named (hdeval, whose aggregator learns from all
@@ -184,8 +182,6 @@ def engine(
 
     name: replay (answers from the store), vllm, transformers or openai.
     model: "mini" is the miniature judge.
-    revision: of the model.
-    base_url: the address of a server.
     Raises: Unavailable without the miniature judge; InputError; EngineError.
     """
     if model == MINI:
@@ -353,9 +349,6 @@ def _apart(scores: JudgeScores) -> JudgeScores:
 def incomplete(question: Question, replayed: Job) -> str:
     """Why a replay's scores are not to be read: completions that the store lacks, or
     too many that could not be made; "" where they are complete.
-
-    question: of the catalogue.
-    replayed: the job, after its scores were read.
     """
     engine = replayed.engine
     total = replayed.run.counts["total"]
@@ -481,9 +474,6 @@ def refusals(folder: Path, model: str, revision: str) -> dict[str, str]:
 def note_refusals(folder: Path, engine: Engine, failures: Iterable[Failure]) -> None:
     """Add what an engine could not give: a replay tells it from what was never asked.
 
-    folder: the store's.
-    engine: the one that was asked.
-    failures: those that may pass are left out.
     Raises: OSError.
     """
     note_refused(folder, engine.model, engine.revision, failures)

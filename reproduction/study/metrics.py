@@ -37,7 +37,6 @@ def scores(
     """The mean of what metrics say of each output, and their signature.
 
     metrics: those of one printed cell; often one.
-    items: a row an output.
     make: compute what the cache lacks; else it is read alone, and no weights are
     needed.
     Returns: (items,) values, NaN where one of the metrics says nothing; and the
@@ -81,8 +80,6 @@ def asked(
 ) -> dict[Metric, list[str]]:
     """The metrics that outputs read, each with the data sets that these are about.
 
-    catalogue: whose metrics they are.
-    entries: the outputs.
     models: only metrics of these models; none: all.
     Returns: metric -> names of data sets, each once.
     """
@@ -109,9 +106,7 @@ def make(
     each, with what is missing.
 
     todo: as `asked` gives it.
-    say: takes a line.
     mode: "quick": the first 20 inputs; "full": all.
-    dry: say only whether the weights are here.
     """
     for number, (metric, data) in enumerate(todo.items(), 1):
         head = f"[metric {number}/{len(todo)}] {metric.id}"
@@ -144,8 +139,6 @@ def way(output: str, model: str) -> str:
 def place(model: str, folder: str | Path) -> None:
     """Link a folder as the place of a model's weights; an earlier link is replaced.
 
-    model: its id on the model hub.
-    folder: where the weights are.
     Raises: OSError where that cannot be done.
     """
     link = files.state("models", model)

@@ -14,11 +14,8 @@ from __future__ import annotations
 
 import functools
 import math
-import shutil
-import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -51,26 +48,20 @@ COMPLETION = 2e-6  # GB that a stored completion takes
 GPU = "80 GB GPU"
 
 
-def totals(
-    planned: pd.DataFrame,
-    rate: float | None = None,
-    prices: str = "",
-) -> pd.DataFrame:
+def totals(planned: pd.DataFrame, rate: float | None = None) -> pd.DataFrame:
     """What each model takes and gives for each paper, the printed cells an hour first.
 
     planned: the frame of `completions.plan_catalogue`.
     rate: new tokens a second, for all models; None: as measured here, or guessed.
-    prices: a file in place of data/prices.csv; "" for none.
     Returns: a row a model and paper: `model, paper`; `COUNTS`, summed; `gpus` (such as
     "2 x 80 GB", empty for served models and unknown ones); `disk` (GB); `hours`;
     `dollars` (NaN where unknown); `cells` (printed ones that the answers give);
     `an_hour` and `a_dollar` (cells).
-    Raises: ValueError for a file of prices without `model, prompt, new`, or for a model
-    that fits on no GPUs of `GPUS`; OSError.
+    Raises: ValueError for a model that fits on no GPUs of `GPUS`; OSError.
     """
     models = weights.table()
     measured = gpu_rate.read()
-    price_table = _prices(prices)
+    price_table = _prices()
     filled = pd.read_csv(files.data() / "judged_cells.csv")
     covers = _covered()
     rows = []
@@ -183,8 +174,6 @@ def gpus(billions: float, layers: float, kv_width: float) -> tuple[int, int]:
     """The smallest GPUs (GB, how many) that hold a model in 16 bits and 8 sequences of
     4,096 tokens.
 
-    billions: of parameters.
-    layers: of the model.
     kv_width: hidden units of a key, all its heads together.
     Raises: ValueError where none of them does.
 
@@ -202,18 +191,16 @@ def gpus(billions: float, layers: float, kv_width: float) -> tuple[int, int]:
 
 
 def in_words(
-    planned: pd.DataFrame,
-    rate: float | None = None,
-    prices: str = "",
+    planned: pd.DataFrame, rate: float | None = None
 ) -> Iterator[str | pd.DataFrame]:
     """What comes after a plan's judges (`JudgeTable`): the printed cells that they
     give, best first, what the models take, and what that rests on.
 
-    planned, rate, prices: as `totals` takes them.
+    planned, rate: as `totals` takes them.
     Returns: lines and tables, in the order in which they are printed.
     Raises: as `totals`.
     """
-    table = totals(planned, rate, prices)
+    table = totals(planned, rate)
     todo = table[table["to_ask"] > 0]
     if len(todo):
         yield "\nprinted cells, those that an hour gives most of first"
@@ -233,11 +220,11 @@ def in_words(
     for (model, reason), rows in by_reason:
         judges = ", ".join(rows["judge"])
         yield f"{model}: not here: {judges}: {reason}"
-    yield from _obstacles(by_model[by_model["to_ask"] > 0])
+    yield from _obstacles(by_model.index[by_model["to_ask"] > 0])
     if not planned["exact"].all():
         yield "estimates depend on answers that are not stored yet"
     if len(todo):
-        yield from _rests_on(planned, rate, prices)
+        yield from _rests_on(planned, rate)
     else:
         stored = int(planned["stored"].sum())
         limits = " (of what can be planned here)" if len(unplanned) else ""
@@ -354,37 +341,18 @@ def _readable(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.map(_as_read)
 
 
-def _obstacles(by_model: pd.DataFrame) -> Iterator[str]:
-    """What stands between this machine and a model, and what to do: a line each."""
-    models = weights.table()
-    memory = _gpu_memory()
-    for model, row in by_model.iterrows():
-        if model in models.index:
-            access = models.at[model, "access"]
+def _obstacles(models: Iterable[str]) -> Iterator[str]:
+    """What stands between a reader and a model, and what to do: a line each."""
+    known = weights.table()
+    for model in models:
+        if model in known.index:
+            access = known.at[model, "access"]
             if access not in ("open", "served"):
-                yield f"{model}: {access}: {models.at[model, 'instead']}"
-        if not memory or not row["gpus"]:
-            continue
-        number, size = row["gpus"].removesuffix(" GB").split(" x ")
-        smallest = min(memory)
-        if len(memory) * smallest < 0.95 * int(number) * int(size):
-            yield (
-                f"{model}: too large for {len(memory)} x {smallest:.0f} GB: "
-                f"--engine-set tensor_parallel_size={number} on {row['gpus']}, "
-                "or --engine-set quantization=fp8 (told in the signature)"
-            )
-    if not memory and by_model["gpus"].any():
-        yield "no GPU is seen here"
+                yield f"{model}: {access}: {known.at[model, 'instead']}"
 
 
-def _rests_on(
-    planned: pd.DataFrame,
-    rate: float | None,
-    prices: str,
-) -> Iterator[str]:
-    """What the estimates rest on, a line each. planned, rate, prices: as `totals` takes
-    them.
-    """
+def _rests_on(planned: pd.DataFrame, rate: float | None) -> Iterator[str]:
+    """What the estimates rest on, a line each."""
     uncounted = planned["to_ask"].gt(0) & ~planned["counted"]
     if uncounted.any():
         yield "prompt tokens: four characters a token, where no tokenizer is here"
@@ -395,9 +363,7 @@ def _rests_on(
         )
     yield f"hours: {_speed(rate)}; a prompt is read {READS:.0f} times as fast"
     yield f"GPUs: weights in 16 bits and {SEQUENCES} sequences of {CONTEXT:,} tokens"
-    dates = _prices(prices)["date"].dropna()
-    date = f", of {dates.max()}" if len(dates) else ""
-    yield f"dollars: {prices or 'data/prices.csv'}{date}; --prices FILE"
+    yield f"dollars: data/prices.csv, of {_prices()['date'].max()}"
     yield (
         "printed cells: as the rehearsal fills them (data/judged_cells.csv); "
         "of tables that already have some, too"
@@ -421,42 +387,8 @@ def _speed(rate: float | None) -> str:
     )
 
 
-def _gpu_memory() -> list[float]:
-    """The memory of each GPU of this machine, in GB; empty where no NVIDIA GPU is
-    seen.
+def _prices() -> pd.DataFrame:
+    """data/prices.csv by model: dollars for a million `prompt` and `new` tokens, and of
+    an `hour`; the `date` of the price.
     """
-    if not shutil.which("nvidia-smi"):
-        return []
-    command = [
-        "nvidia-smi",
-        "--query-gpu=memory.total",
-        "--format=csv,noheader,nounits",
-    ]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    sizes = []
-    for line in answer.stdout.split("\n"):
-        if line.strip().isdigit():
-            mebibytes = float(line)
-            sizes.append(mebibytes * 2**20 / 1e9)
-    return sizes
-
-
-def _prices(path: str) -> pd.DataFrame:
-    """Dollars by model: `prompt` and `new` for a million tokens, `hour`, and the `date`
-    of the price.
-    """
-    file = Path(path) if path else files.data() / "prices.csv"
-    table = pd.read_csv(file)
-    lacking = [name for name in ("model", "prompt", "new") if name not in table]
-    if lacking:
-        columns = ", ".join(lacking)
-        raise ValueError(
-            f"{file}: no column {columns}; model, prompt and new are "
-            f"needed, hour for {GPU!r}"
-        )
-    try:
-        table = table.reindex(columns=["model", "prompt", "new", "hour", "date"])
-        dollars = dict.fromkeys(("prompt", "new", "hour"), float)
-        return table.set_index("model").astype(dollars)
-    except ValueError as error:
-        raise ValueError(f"{file}: {error}") from None
+    return pd.read_csv(files.data() / "prices.csv").set_index("model")

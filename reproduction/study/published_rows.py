@@ -65,7 +65,6 @@ def scores(
     What is not on this machine is passed over in silence: the table of facts
     (`papers.published`) has its address.
 
-    output, part: whose declared rows are looked up.
     items: with `input_id, system_id`, and `doc_id` where a system has several outputs
     for an input.
     Returns: {row: {aspect: a value an item, NaN for none}}; and {row: why it has none}

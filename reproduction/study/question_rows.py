@@ -18,7 +18,6 @@ Mask = npt.NDArray[np.bool_]
 def asked(frame: pd.DataFrame, question: Question) -> Mask:
     """Which rows the catalogue asks about: those for which each `where` holds.
 
-    frame: the rows of the judge's data set.
     Raises: ValueError for a column that is not there, or no row left.
     """
     keep = np.ones(len(frame), dtype=bool)
@@ -39,10 +38,7 @@ def asked(frame: pd.DataFrame, question: Question) -> Mask:
 
 
 def narrowed(frame: pd.DataFrame, aspects: Sequence[str], mode: str) -> Mask:
-    """Which rows are of some aspects, and in mode "quick" of the first inputs.
-
-    aspects: none for all.
-    """
+    """Which rows are of some aspects, and in mode "quick" of the first inputs."""
     keep = np.ones(len(frame), dtype=bool)
     if aspects:
         keep = frame["aspect"].isin(list(aspects)).to_numpy(copy=True)

@@ -81,7 +81,6 @@ def scores(
 ) -> JudgeScores:
     """What a model said when it was asked a question of the catalogue.
 
-    question: of the catalogue.
     name: of a model of `models`.
     aspects: only rows of these; none: all.
     mode: "quick": the rows of the first 20 inputs; "full": all.

@@ -93,8 +93,6 @@ class VariantScores:
 def rated_by(items: pd.DataFrame) -> str:
     """The column with the ratings of these outputs: the first of `RATINGS` that has
     any; "human" where none has.
-
-    items: a row an output.
     """
     for column in RATINGS:
         if column in items and items[column].notna().any():
@@ -116,7 +114,6 @@ def of_judges(output: str, names: Sequence[str], **options: Any) -> VariantScore
     """The scores of several judges of one output of the catalogue, on the items that
     all of them judged.
 
-    output: the id of an output in the catalogue.
     names: the judges' names there, which become the variants' names.
     options: as `judge_scores` takes them.
     Raises: what `judge_scores` raises.
@@ -250,7 +247,6 @@ def compare(
 
     items: a row an output, with `input_id`, `system_id` and the ratings.
     scores: {variant: a value an item}.
-    base: the variant that the others are compared with.
     human: the column of `items` with the ratings; "" as `rated_by` says.
     coef: the coefficient of correlation, by its name in `statistics`.
     units: of interval and test, as `statistics.compare` takes them.
@@ -429,7 +425,6 @@ def figure(
     """Each variant's value and its difference from the first test's base, with p.
 
     table, tests: as `compare` gives them.
-    title: above the values.
     xlabel: of the values; "" takes the coefficient's name.
     points: single values of a variant, such as those of its training seeds, shown as
     rings.

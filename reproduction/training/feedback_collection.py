@@ -284,7 +284,6 @@ def rubric_rules(alike: float = 0.95, seeds: Sequence[RubricDraft] = ()) -> list
 
     alike: the ROUGE-L F1 of two criteria above which the later one is a repetition,
     above 0 and up to 1.
-    seeds: rubrics that count as earlier ones.
     Raises: ValueError for alike outside that range.
     """
     if not 0 < alike <= 1:
@@ -414,7 +413,6 @@ def whole_rules(graded: Sequence[Graded]) -> list[Rule]:
     """Instructions whose five scores are not all there lose the others too, so that
     scores stay equally frequent.
 
-    graded: the responses that passed all other rules.
     Source: Prometheus, section 3 (uniform score distribution).
     """
     scored = {(response.of.id, response.score) for response in graded}
@@ -613,7 +611,6 @@ class FeedbackCollection(pipeline.Pipeline):
         """What is asked, stage by stage, and the built collection in the end.
 
         seeds: rubrics to begin with; None: twelve of our own.
-        teacher: the model's name, for the facts.
         Raises: ValueError for fewer than four seeds where rubrics are to be
         brainstormed.
         """
@@ -704,9 +701,6 @@ def brainstorms(seeds: Sequence[RubricDraft], wanted: int, seed: int) -> list[Re
     """Requests for new rubrics, each with four seeds in an order that no other request
     has while there are others.
 
-    seeds: the rubrics that are shown as demonstrations.
-    wanted: how many requests.
-    seed: of the draws.
     Raises: ValueError for fewer than four seeds where rubrics are wanted.
     Source: Prometheus, section 3.1, step 2 (four random seeds as demonstrations).
     """

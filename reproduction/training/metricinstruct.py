@@ -218,8 +218,6 @@ def candidates_of(
     the real channel also `output`. `dataset`, `system_id` and `input_id` are kept; a
     missing text is empty. None: no candidates.
     channel: `real` or `synthetic`.
-    template: the prompt that the outputs come from.
-    teacher: who writes the outputs of the synthetic channel.
     Raises: ValueError for a missing column or an unknown task.
     """
     if frame is None:
@@ -385,7 +383,6 @@ def heuristic_rules(
 ) -> list[Rule]:
     """The rules that need no model, in order.
 
-    minor_most: the largest penalty of a minor error.
     major_least: the smallest penalty of a major error. (Of 835 errors in the authors'
     published outputs, two minor ones are above and no major one is below the defaults.)
     max_output, max_analysis: most tokens of the output and of the analysis, as `tokens`
@@ -710,9 +707,7 @@ class MetricInstruct(pipeline.Pipeline):
     ) -> Stages[Built]:
         """What is asked, stage by stage, and the built set in the end.
 
-        real: rows with outputs of systems.
         synthetic: rows whose reference the teacher spoils in chosen aspects.
-        free: the same with aspects of the teacher's own.
         teacher: the model's name, for the facts.
         Columns as `candidates_of` reads them; None: nothing of the kind.
         Raises: ValueError for a missing column, most_errors below 1, an unknown task.
@@ -834,10 +829,7 @@ def choose_aspects(
     """The candidates with `asked` filled: 1 to `most_errors` different aspects of the
     task, drawn at random.
 
-    candidates: those with free aspects stay as they are.
     have: how many errors of each (task, aspect) there are so far.
-    most_errors: aspects of a candidate, at most.
-    seed: of the draws.
     balance: an aspect's chance is in proportion to how far it lies behind the task's
     most frequent one, plus one, and what is drawn counts on. Otherwise all aspects have
     the same chance.

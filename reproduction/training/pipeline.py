@@ -82,7 +82,6 @@ class Piece:
         """The piece with the fields that `read` finds in the teacher's text, or with
         what is wrong with it.
 
-        completion: the teacher's.
         read: gives the fields of a piece and a completion, or raises `Unreadable`.
         Returns: a new piece; `failure` or `problem` is set where a text is missing or
         bad.
@@ -106,7 +105,6 @@ def fill(
 ) -> list:
     """The pieces with what the teacher wrote for each, one draw each.
 
-    items, answers: in the same order.
     read: as `Piece.filled` takes it.
     """
     return [
@@ -251,8 +249,6 @@ def unique(key: Callable[[Any], Hashable], says: str) -> Rule:
 
     It remembers: make one for each run.
 
-    key: what makes two items the same.
-    says: what the rule removes, for reports.
 
     Example:
     >>> rule = unique(str.casefold, "a repeated word")
@@ -276,8 +272,6 @@ def answered(
 ) -> list[Rule]:
     """The rules that each answer of the teacher has to pass first: it came, and could
     be read.
-
-    says, origin: of the second rule.
     """
     no_completion = "the teacher gave no completion; asked again next time"
     return [
@@ -289,9 +283,7 @@ def answered(
 def lacking(item: Any, *names: str, form: str = "{}") -> str:
     """Which of an item's texts are empty or no texts; "" for none.
 
-    item: a mapping, or a record.
     names: the item's keys or fields that need a text.
-    form: what the names are put into.
 
     Example:
     >>> lacking({"prompt": "Judge this.", "completion": " "}, "prompt", "completion")
@@ -349,7 +341,6 @@ class TrainingSet:
         that fits it: a save that is stopped leaves the earlier files or a set that
         `load` refuses, and the stored completions make it again.
 
-        folder: is made where it is not there.
         view: as for `examples`.
         Returns: the folder.
         Raises: ValueError for an example without id, prompt or completion; OSError.

@@ -43,7 +43,6 @@ def distinct_ngrams(texts: Iterable[str], n: int, *, by: str = "set") -> float:
     """How varied the wording is: different n-grams as a share of all n-grams, 0 to 1.
 
     texts: each is cut into `words`; no n-gram reaches from one text into the next.
-    n: words an n-gram.
     by: `set` counts over all texts together, so it falls as a set grows and only sets
     of like size compare; `text` is the mean of each text's own share.
     Returns: NaN where no text has n words.
@@ -123,10 +122,8 @@ def rouge_l_pairs(
 ) -> np.ndarray:
     """How much pairs of texts overlap: `rouge_l`, one number a pair.
 
-    texts: pairs are of two different positions in them.
     others: where there are any, a pair is one of `texts` and one of these.
     most: more pairs than that are sampled without repeats; None: no limit.
-    seed: of that sample.
     Returns: (pairs,) numbers from 0 to 1; where all pairs are taken, in the order of
     `itertools`' combinations or product.
     Source: Prometheus, appendix C, Figure 7 (within the training rubrics); appendix D,
@@ -162,7 +159,6 @@ def length_by_score(
 ) -> pd.DataFrame:
     """How long the texts of each score are.
 
-    frame: a row a text.
     text, score: the columns with the texts and with their scores.
     length: how a text is measured; by default its number of words.
     Returns: a row a score, with `n, mean, sd, min, q1, median, q3, max`; `sd` is NaN
@@ -229,7 +225,6 @@ def error_counts(
     """How many errors have each `aspect` or `severity`: a row a task, a column a value.
 
     frame: reads `task` and `errors`, which has a sequence of mappings an instance.
-    field: which entry of an error is counted.
     always: values that are there as 0 too, and come first.
     Source: TIGERScore, section 3.2 (aspects); appendix A.4, Figure 4 bottom right
     (severities).

@@ -263,15 +263,6 @@ def test_the_plan_of_both_kinds_says_what_an_hour_and_a_dollar_give(
         and PROMETHEUS in got.out
         and "are for --engine" not in got.out
     )
-    mine = tmp_path / "prices.csv"
-    mine.write_text(f"model,prompt,new\n{API},1,2\n")
-    dollars = plan_totals.totals(planned, prices=str(mine)).set_index("model")[
-        "dollars"
-    ]
-    assert dollars[API] < own["dollars"] and dollars.drop(API).isna().all()
-    mine.write_text("name,dollars\n")
-    refused = nl("completions", "--dry-run", "--mode", "quick", "--prices", str(mine))
-    assert refused.code == 2 and "no column model, prompt, new" in refused.err
 
 
 def test_a_checkout_without_notebooks_and_their_packages_asks(

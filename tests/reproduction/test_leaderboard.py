@@ -4,6 +4,7 @@ from the sets' frames.
 
 from __future__ import annotations
 
+import leaderboard
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +13,6 @@ from sklearn.metrics import cohen_kappa_score
 
 from judgecard import recordings
 from nlgeval_lib import datasets
-from reproduction.study import leaderboard
 
 COEFS = {
     "pearson": stats.pearsonr,

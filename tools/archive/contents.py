@@ -111,7 +111,6 @@ def inputs(record: Mapping[str, Any]) -> list[str]:
 def used_by(outputs: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
     """The outputs that were made from each registry path, by name.
 
-    outputs: the provenance of each.
     Raises: ValueError as `inputs`.
     """
     outputs_of: dict[str, list[str]] = {}
@@ -129,7 +128,6 @@ def spdx(entry: Entry) -> str:
 def public(with_data: bool = True) -> tuple[list[Entry], dict[str, str]]:
     """The public files that go into the archive, and of all others why they do not.
 
-    with_data: False leaves all of them outside.
     Returns: the entries inside, sorted by path; and the reason by the path of each file
         outside. A file that is out of reach is no error: it stays outside.
     """

@@ -51,10 +51,7 @@ def metadata(
     """The crate's JSON-LD.
 
     project: the table `project` of pyproject.toml.
-    commit: the state of the repository that is archived.
     sizes: bytes of every file of the archive by its name there.
-    inside: the public files that are in it.
-    records: the provenance of every output, by file name.
     """
     public = {f"data/raw/{entry.path}": entry for entry in inside}
     notebooks = {record["notebook"] for record in records.values()}

@@ -95,7 +95,6 @@ def texts(date: str) -> dict[str, str]:
 def metadata(spec: Spec, date: str) -> Entity:
     """The record of one data set, as JSON-LD.
 
-    spec: what the library knows of the data set.
     date: when the archive's commit was made, as 2026-01-31.
     Returns: the record; without `recordSet` where the repository has no table of the
         ratings.

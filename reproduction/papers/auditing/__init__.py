@@ -174,7 +174,6 @@ def findings(
     """What the rule of a relation finds, with the relation's notes.
 
     relation: as `relations` gives it.
-    tables: of its paper.
     data: as for `audit`.
     Raises: ValueError where it finds nothing to check, or names what the tables have
     not.
@@ -218,8 +217,6 @@ def audit(
     finding.
 
     paper: one or several (None: all five).
-    verdict: only rows with it.
-    tables: only relations of these tables.
     data: gives a public data set as a frame by name, or None where it is not at hand.
     Returns: columns `COLUMNS`; rows of one `finding` show one fact. `recomputed` takes
     the other cells at face value; `allowed_low` and `allowed_high` are the ends of what

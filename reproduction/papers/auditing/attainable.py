@@ -54,7 +54,6 @@ def pooled_shares(
     Each part stands for the whole counts that round to it; where none does, for the
     counts below and above it.
 
-    result: the column of the overall percentage.
     n: column of a part -> items.
     """
     cells = tables[table]
@@ -269,8 +268,6 @@ def rank_correlations(
 def ranks_of_scores(tables: Tables, table: str, first: int = 1) -> Iterator[Finding]:
     """Whether printed ranks are those of the scores beside them: equal ones share the
     better rank.
-
-    first: the best rank.
     """
     cells = tables[table]
     for key in cells.pick(statistic="rank"):

@@ -74,8 +74,6 @@ class Quantity:
         """What a printed number may stand for: half a unit of its last digit either
         way.
 
-        text: a cell as printed.
-        exact: whether a whole number stands for itself alone.
         Raises: ValueError where the text holds no single number.
         """
         number = parse(text)
@@ -192,7 +190,6 @@ def verdict(printed: Quantity, recomputed: Quantity) -> str:
     """Whether a printed result can be the recomputed one, rounded.
 
     printed: the result, with the range that it was rounded from.
-    recomputed: what other printed numbers give.
     Returns: `holds`: at face value it rounds to what is printed (a tie either way).
     `holds within rounding`: some values of the inputs that round to what is printed do,
     ends included. `contradicts`: none does.
@@ -205,10 +202,7 @@ def verdict(printed: Quantity, recomputed: Quantity) -> str:
 
 
 def above(gap: Quantity) -> str:
-    """The verdict on a number that is said to be more than another.
-
-    gap: by how much it is.
-    """
+    """The verdict on a number that is said to be more than another."""
     if gap.face > 0:
         return HOLDS
     if gap.high > 0:
@@ -280,7 +274,6 @@ class Cells:
         """The rows, columns or statistics in printed order, each once.
 
         axis: "row", "column" or "statistic".
-        words: also those that have no number.
         """
         position = KEY.index(axis)
         keys = self.all if words else self.text
@@ -309,7 +302,6 @@ class Cells:
         """The keys of the cells that match three picks, in printed order.
 
         row, column, statistic: a name, several, or "*" for all.
-        words: also cells without a number.
         Raises: ValueError for a name that the table has not.
         """
         keys = list(self.all if words else self.text)
@@ -361,8 +353,6 @@ class Cells:
     ) -> Finding:
         """The verdict on one of the cells as the printed result of others.
 
-        key: the cell.
-        relation: in words.
         readings: what the others give; or, by name, what they give in each way to read
         the text, of which the best verdict counts.
         Returns: a finding whose note names the other readings, and says where the cell
@@ -428,7 +418,6 @@ class Tables:
 
         pick: (table, row, column, statistic), each of the last three a name, several or
         "*"; those at the end may be left out.
-        words: also cells without a number.
         Raises: ValueError where it names no cell.
         """
         cells = self[pick[0]]

@@ -91,9 +91,6 @@ def leads(
     rows: each of them against the best of `over`.
     best: the best of these against the best of `over`.
     over: rows that are to be below; none: 0.
-    falling: chains of rows, each over the next.
-    columns, statistics: picks of the places.
-    mean: over the columns instead of each.
     least: what is taken off the gap: how far ahead one has to be; a negative one lets
     it be behind.
     most: instead, how far ahead one may be at most: the gap is what is left to it.
@@ -183,8 +180,6 @@ def ahead(
 ) -> Iterator[Finding]:
     """Whether rows are above others in as many columns as a sentence says.
 
-    says: the sentence in words.
-    place: where it stands.
     how_many: "all", "most", or the pick of a printed number.
     readings: name -> options of `leads` over the common ones; the best verdict counts,
     and the note names the others.
@@ -253,7 +248,6 @@ def marks(
     rank: 1 for the best, 2 for the second.
     axis: "row" compares the rows of a column, "column" the columns along a row.
     groups: names that are compared with each other (none: all).
-    unsure: names whose mark may stand for something else.
     """
     cells = tables[table]
     marked = tables.marked(table, mark)
@@ -446,11 +440,9 @@ def in_data(
 ) -> Iterator[Finding]:
     """Whether printed counts or ratings are those of the public data.
 
-    cell: the pick of the printed number.
     dataset: by name; empty where no public data have it.
     take: "outputs"; "distinct COLUMN"; "columns PREFIX"; "mean COLUMN".
     where: column -> how its value ends in the rows that count.
-    options: of the data set.
     data: `data(name, **options)` gives a long frame, or None.
     Raises: ValueError where no row counts.
     """
@@ -487,10 +479,5 @@ def _taken(frame: pd.DataFrame, take: str) -> int | Fraction:
 def not_printed(
     tables: Tables, table: str, says: str, place: str, why: str
 ) -> Iterator[Finding]:
-    """A sentence that the printed numbers can neither show nor exclude.
-
-    says: the sentence.
-    place: where it stands.
-    why: what would be needed.
-    """
+    """A sentence that the printed numbers can neither show nor exclude."""
     yield Finding(place, says, "", None, UNTOLD, why)

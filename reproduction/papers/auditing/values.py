@@ -90,7 +90,6 @@ def differences(
 
     results: row of a difference -> the rows whose best is taken off.
     readings: name -> the rows whose best it is taken off from.
-    statistic: of the rows that are compared.
     """
     cells = tables[table]
     findings_of: dict[str, list[Finding]] = {}
@@ -127,9 +126,6 @@ def percent_changes(
     Of several `new` rows the one that contradicts least is taken, and it must have the
     best mean of one of the statistics, or of all.
 
-    result: the row of the changes.
-    new: rows that it may be the change to.
-    old: the row that it is the change from.
     statistics: statistic of the result -> statistic of the rows.
     """
     cells = tables[table]
@@ -204,7 +200,6 @@ def repeats(
 ) -> Iterator[Finding]:
     """Whether the cells that two tables print are the same.
 
-    source: the other table.
     rename: axis -> {name here: name there}.
     only: row, column or statistic here, to check some cells alone.
     """
@@ -332,7 +327,6 @@ def follows(
 ) -> Iterator[Finding]:
     """Whether printed numbers are what other cells give.
 
-    printed: the pick of the printed numbers.
     readings: name -> options of `value`; None: `options` are.
     compare: "=", or ">" where the text says "over" the printed number.
     words: the relation in words; empty: the kinds of the readings.
@@ -356,9 +350,6 @@ def different(
 ) -> Iterator[Finding]:
     """Whether different worked examples, or runs, have cells of their own: no two of
     the picked ones are equal.
-
-    of: picks of their cells, which need no number.
-    says: the relation in words.
     """
     compared: list[Finding] = []
     first_of_text: dict[str, Finding] = {}

@@ -47,15 +47,11 @@ MODEL = "model"
 ADAPTER = "adapter"
 TRAINED = "nlgeval.json"  # in the model's folder: what `scoring.prepared` asks it by
 FSDP = Path(__file__).with_name("fsdp.yaml")
-# The words that settings may have.
-PRECISIONS = ("auto", "bf16", "fp32")
 SCHEDULERS = ("cosine", "linear", "constant", "step")
 # Settings that do not make another run.
 TOLD = ("name", "title", "source", "assumed", "gpus", "gpu")
 # The settings of LoRA that a configuration may change, with their defaults.
 _LORA = {"r": 16, "alpha": 32, "dropout": 0.0, "targets": "all-linear"}
-
-
 # What peft calls the settings of LoRA.
 _PEFT_NAMES = {
     "r": "r",
@@ -63,8 +59,6 @@ _PEFT_NAMES = {
     "dropout": "lora_dropout",
     "targets": "target_modules",
 }
-
-
 # What transformers calls a schedule, where its name is another one.
 _SCHEDULES = {"constant": "constant_with_warmup", "step": "constant"}
 
@@ -122,14 +116,8 @@ class Config:
     assumed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in (
-            "epochs",
-            "learning_rate",
-            "step_gamma",
-            "batch",
-            "max_length",
-            "gpus",
-        ):
+        above_0 = "epochs learning_rate step_gamma batch max_length gpus"
+        for name in above_0.split():
             value = getattr(self, name)
             if not 0 < value < math.inf:
                 raise ValueError(f"{name}={value!r}: a number above 0 is needed")
@@ -159,7 +147,6 @@ class Config:
     def changed(self, **settings: Any) -> Config:
         """The configuration with other settings.
 
-        settings: fields of this class.
         Raises: ValueError for an unknown name or a bad value.
         """
         names = [setting_field.name for setting_field in dataclasses.fields(self)]
@@ -200,6 +187,7 @@ def named(name: str) -> Config:
 
 # -- what a run would take: estimates, each says what it rests on
 
+MFU = 0.4  # the share of the peak speed that a run reaches: .3 to .5 is common
 # Dense bf16 FLOP/s and bytes of memory, from the makers' data sheets.
 GPUS = {
     "a100-40gb": (312e12, 40e9),
@@ -265,7 +253,6 @@ def plan(
     data: Path | str | pd.DataFrame | None = None,
     *,
     micro_batch: int = 1,
-    mfu: float = 0.4,
 ) -> Plan:
     """What the run would take, no weights loaded.
 
@@ -275,9 +262,6 @@ def plan(
     data: as for `examples`, counted by the tokenizer where the base is a folder;
     without data the paper's number of examples, each at the length limit, which is an
     upper bound.
-    micro_batch: examples a GPU at once.
-    mfu: the share of the peak speed that a run reaches, above 0 and up to 1; an
-    assumption: .3 to .5 is common.
     Raises: ValueError for an unknown GPU or base, or without any number of examples.
     Source: 6 FLOPs a parameter and token, 8 with recomputation (Kaplan et al. 2020;
     Korthikanti et al. 2022).
@@ -286,8 +270,6 @@ def plan(
     size = size_of(config.base) if local else Size.named(config.size)
     if config.gpu not in GPUS:
         raise ValueError(f"gpu {config.gpu!r}; allowed: {', '.join(GPUS)}")
-    if not 0 < mfu <= 1:
-        raise ValueError(f"mfu={mfu!r}; a share above 0 and up to 1 is needed")
     n, tokens, notes = _amount(config, data)
     accumulation = max(1, round(config.batch / (config.gpus * micro_batch)))
     batches = f"{config.gpus} GPUs x {micro_batch} x {accumulation}"
@@ -296,12 +278,16 @@ def plan(
         notes.append(f"{batches} = {together} examples an update, not {config.batch}")
     peak, capacity = GPUS[config.gpu]
     notes.append(
-        f"time at {mfu:.0%} of {peak / 1e12:.0f} TFLOP/s; "
+        f"time at {MFU:.0%} of {peak / 1e12:.0f} TFLOP/s; "
         "no evaluation, loading or saving"
     )
     memory = _memory(config, size, micro_batch)
     fits = sum(memory.values()) < 0.92 * capacity  # the runtime takes the remainder
-    hours = _hours(config, size.parameters, tokens, peak * mfu * config.gpus)
+    # All weights: forward 2, backward 4, recomputed forward 2; adapters need no
+    # gradient of the base's weights.
+    flops_a_token = 6 if config.lora else 8
+    flops = flops_a_token * size.parameters * tokens * config.epochs
+    hours = flops / (peak * MFU * config.gpus) / 3600
     updates = math.ceil(math.ceil(n / config.batch) * config.epochs)
     amounts = {
         "examples": f"{n:,}; {tokens:,} tokens an epoch, {config.epochs:g} epochs",
@@ -309,17 +295,6 @@ def plan(
     }
     lines = _lines(config, amounts, memory, fits, hours, notes)
     return Plan(updates, hours, memory, fits, lines)
-
-
-def _hours(config: Config, parameters: int, tokens: int, speed: float) -> float:
-    """How long the run takes."""
-    # All weights: forward 2, backward 4, recomputed forward 2; adapters need no
-    # gradient of the base's weights.
-    flops_a_token = 8
-    if config.lora:
-        flops_a_token = 6
-    flops = flops_a_token * parameters * tokens * config.epochs
-    return flops / speed / 3600
 
 
 def _amount(
@@ -418,7 +393,6 @@ def _lines(
 def size_of(folder: Path | str) -> Size:
     """The size of a base that lies in a folder, its weights left alone.
 
-    folder: with the base's configuration.
     Raises: ValueError for no causal model.
     """
     import torch
@@ -475,7 +449,6 @@ def examples(data: Path | str | pd.DataFrame) -> pd.DataFrame:
 def chosen(frame: pd.DataFrame, config: Config) -> pd.DataFrame:
     """The examples that a configuration trains on, by its `keep`.
 
-    frame: a row an example.
     Raises: ValueError for a column that the examples do not have, or where none is
     left.
     """
@@ -505,7 +478,6 @@ def tokenized(frame: pd.DataFrame, tokenizer: Any, config: Config) -> Tokens:
     engine would; then the completion, after one blank, and the end of text.
 
     frame: a row an example, with `prompt` and `completion`.
-    tokenizer: the base's, of transformers.
     Raises: ValueError for a tokenizer without an end-of-text token, or where nothing is
     left.
     Source: loss on the completion: Prometheus, appendix E; one prompt for training and
@@ -541,7 +513,6 @@ def encode(
 ) -> dict[str, list[int]]:
     """`input_ids` and `labels` of one example.
 
-    tokenizer: the base's, of transformers.
     chat: how the prompt is wrapped (`ChatFormat`).
     Returns: two lists of one length; labels are `IGNORED` over the prompt.
     """
@@ -606,7 +577,6 @@ def finetune(
     micro_batch: int = 1,
     save_every: int = 100,
     log_every: int = 10,
-    precision: str = "auto",
     most_updates: int = -1,
     seed: int = 0,
     quiet: bool = True,
@@ -615,7 +585,7 @@ def finetune(
     """Train `config.base` on the examples and save it as a Hugging Face checkpoint in
     `output/model`.
 
-    On a GPU activations are recomputed (gradient checkpointing). The model keeps the
+    On a GPU activations are recomputed (gradient checkpointing), in bf16 where it can. The model keeps the
     wrapping of its examples as its chat template, and what they show of a row in
     `nlgeval.json`. With LoRA the adapter is in `output/adapter`, and `output/model` is
     the base with it merged.
@@ -624,41 +594,16 @@ def finetune(
     output: holds settings, checkpoints, log and model; run again with the same
     settings, a killed run goes on from its last whole checkpoint and a finished one is
     only read.
-    micro_batch: examples a GPU at once.
     save_every, log_every: updates between two checkpoints, and between two lines of the
     log.
-    precision: auto is bf16 on a GPU that has it; bf16; fp32.
     most_updates: for trials; -1 for all.
-    seed: of order and adapters.
-    quiet: whether no bar is shown.
-    callbacks: of transformers, for the trainer.
 
     Raises: ValueError for a setting, a batch that is no multiple of the examples at
     once, or an output folder of another run, naming what differs; OSError.
     Source: settings as `config.source` says; loss on the completion: Prometheus,
     appendix E.
     """
-    if precision not in PRECISIONS:
-        raise ValueError(f"precision {precision!r}; allowed: {', '.join(PRECISIONS)}")
-    run = {"precision": precision, "most_updates": most_updates, "seed": seed}
-    arguments = {
-        "save_steps": save_every,
-        "logging_steps": log_every,
-        "disable_tqdm": quiet,
-    }
-    return _run(config, data, Path(output), micro_batch, run, arguments, callbacks)
-
-
-def _run(
-    config: Config,
-    data: Path | str | pd.DataFrame,
-    output: Path,
-    micro_batch: int,
-    run: Mapping[str, Any],
-    arguments: Mapping[str, Any],
-    callbacks: Sequence[Any],
-) -> Result:
-    """A run that begins, goes on, or is read."""
+    output = Path(output)
     processes = int(os.environ.get("WORLD_SIZE", "1"))
     main = int(os.environ.get("RANK", "0")) == 0
     accumulation, remainder = divmod(config.batch, micro_batch * processes)
@@ -673,59 +618,44 @@ def _run(
 
     tokenizer = AutoTokenizer.from_pretrained(config.base)
     tokens = tokenized(frame, tokenizer, config)
-    settings = _settings_of_run(config, tokens, micro_batch, processes)
-    settings |= run
+    settings = {
+        **dataclasses.asdict(config),
+        # With other examples it is another run.
+        "data_sha256": hashlib.sha256(json.dumps(tokens.rows).encode()).hexdigest(),
+        "examples": len(tokens.rows),
+        "left_out": tokens.left_out,
+        "micro_batch": micro_batch,
+        "processes": processes,
+        "most_updates": most_updates,
+        "seed": seed,
+    }
     _same_run(output / SETTINGS, settings, main)
     if (output / DONE).exists():
-        return _finished(output)
-    set_seed(run["seed"])
+        facts = json.loads((output / DONE).read_text(encoding="utf-8"))
+        log = json.loads((output / LOG).read_text(encoding="utf-8"))
+        return Result(output / MODEL, pd.DataFrame(log), facts)
+    set_seed(seed)
     trainer = _trainer(
         config,
         tokenizer,
         tokens,
-        run["precision"],
         callbacks,
         output_dir=str(output),
-        seed=run["seed"],
-        max_steps=run["most_updates"],
+        seed=seed,
+        max_steps=most_updates,
         per_device_train_batch_size=micro_batch,
         gradient_accumulation_steps=accumulation,
-        **arguments,
+        save_steps=save_every,
+        logging_steps=log_every,
+        disable_tqdm=quiet,
     )
     start = last_whole(output, clean=main)
     trainer.train(resume_from_checkpoint=str(start) if start else None)
     return _save(trainer, tokenizer, tokens, output, settings, main)
 
 
-def _settings_of_run(
-    config: Config, tokens: Tokens, micro_batch: int, processes: int
-) -> dict[str, Any]:
-    """The configuration, and what else makes two runs different."""
-    # With other examples it is another run, hence their hash.
-    digest = hashlib.sha256(json.dumps(tokens.rows).encode()).hexdigest()
-    return {
-        **dataclasses.asdict(config),
-        "data_sha256": digest,
-        "examples": len(tokens.rows),
-        "left_out": tokens.left_out,
-        "micro_batch": micro_batch,
-        "processes": processes,
-    }
-
-
-def _finished(output: Path) -> Result:
-    """A finished run, read from its folder."""
-    facts = json.loads((output / DONE).read_text(encoding="utf-8"))
-    log = json.loads((output / LOG).read_text(encoding="utf-8"))
-    return Result(output / MODEL, pd.DataFrame(log), facts)
-
-
 def last_whole(output: Path, clean: bool = False) -> Path | None:
-    """The last checkpoint that was written whole; None where there is none.
-
-    output: the run's folder.
-    clean: whether those that were not are removed.
-    """
+    """The last checkpoint that was written whole; None where there is none."""
 
     def updates(checkpoint: Path) -> int:
         return int(checkpoint.name.rsplit("-", 1)[1])
@@ -742,10 +672,7 @@ def last_whole(output: Path, clean: bool = False) -> Path | None:
 
 
 def launch_command(config: Config, data: str = "DATA", output: str = "OUTPUT") -> str:
-    """The command that runs a configuration on its GPUs.
-
-    data, output: as they are to stand in the command.
-    """
+    """The command that runs a configuration on its GPUs."""
     command = f"nlgeval finetune {config.name} --data {data} --output {output}"
     if config.gpus == 1:
         return command
@@ -760,7 +687,6 @@ def _trainer(
     config: Config,
     tokenizer: Any,
     tokens: Tokens,
-    precision: str,
     callbacks: Sequence[Any],
     **arguments: Any,
 ) -> Any:
@@ -771,7 +697,7 @@ def _trainer(
 
     if arguments["disable_tqdm"]:
         logging.disable_progress_bar()
-    settings = _trainer_settings(config, precision, arguments)
+    settings = _trainer_settings(config, arguments)
     adapters = None
     if config.lora:
         from peft import LoraConfig
@@ -819,17 +745,12 @@ def _trainer_class(config: Config, n_examples: int) -> Any:
     return Stepped
 
 
-def _trainer_settings(
-    config: Config, precision: str, arguments: Mapping[str, Any]
-) -> Any:
+def _trainer_settings(config: Config, arguments: Mapping[str, Any]) -> Any:
     """trl's settings for a configuration on this machine."""
     import torch
     from trl import SFTConfig
 
     on_gpu = torch.cuda.is_available()
-    bf16 = precision == "bf16"
-    if precision == "auto":
-        bf16 = on_gpu and torch.cuda.is_bf16_supported()
     # A sharded run recomputes activations by a setting of its own.
     sharded = os.environ.get("ACCELERATE_USE_FSDP", "false").lower() == "true"
     return SFTConfig(
@@ -840,7 +761,7 @@ def _trainer_settings(
         weight_decay=config.weight_decay,
         optim="adamw_torch",
         max_length=None,
-        bf16=bf16,
+        bf16=on_gpu and torch.cuda.is_bf16_supported(),
         use_cpu=not on_gpu,
         gradient_checkpointing=on_gpu and not sharded,
         save_total_limit=2,

@@ -5,15 +5,14 @@ table = others.llmbar()
 others.count(table)
 
 A function a paper gives its comparison: a row a printed number, the columns that say
-what the number is of, then `statistic, printed, ours, equal`. `COMPARED` lists these
-functions and `every` runs them all. The statistics of LLMBar, of LLM-Rubric and of
-PandaLM are functions of arrays, which other modules and tests call by themselves.
+what the number is of, then `statistic, printed, ours, equal`. The statistics of LLMBar, of LLM-Rubric and of
+PandaLM are functions of arrays, which tests call by themselves.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -97,24 +96,6 @@ def count(table: pd.DataFrame) -> str:
     """
     equal = int(table["equal"].sum())
     return f"{equal:,} of {len(table):,} equal"
-
-
-def every() -> pd.DataFrame:
-    """All comparisons, one under the other.
-
-    Returns: `paper` (a key of `COMPARED`), `row` (what the number is of, in that
-    paper's own words, joined by commas), then `statistic, printed, ours, equal`.
-    """
-    columns = ["statistic", "printed", "ours", "equal"]
-    tables = []
-    for paper, compare in COMPARED.items():
-        table = compare()
-        names = list(table.columns.drop(columns))
-        texts = table[names].astype(str)
-        row = texts.agg(", ".join, axis=1)
-        of_paper = table[columns].assign(paper=paper, row=row)
-        tables.append(of_paper[["paper", "row", *columns]])
-    return pd.concat(tables, ignore_index=True)
 
 
 # -- LLMBar
@@ -498,14 +479,3 @@ def _tables_by_level(rated: pd.DataFrame, aspect: str) -> Iterator[pd.DataFrame]
         )
         table = table.drop(columns="replicates", errors="ignore")
         yield table.assign(level=level)
-
-
-# Paper -> the function that compares its printed numbers with ours.
-COMPARED: Mapping[str, Callable[[], pd.DataFrame]] = {
-    "LLMBar": llmbar,
-    "AltTest": alttest,
-    "JUDGE-BENCH": judge_bench,
-    "LLM-Rubric": llm_rubric,
-    "PandaLM": pandalm,
-    "UniEval": unieval,
-}

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import others
 import pandas as pd
 
 from judgecard import pair_judges, recorded_judges, recordings
@@ -23,7 +24,6 @@ from nlgeval_lib import datasets, parsers, statistics
 from nlgeval_lib.datasets import alttest, labelled
 from nlgeval_lib.datasets.families import of_systems as families_of
 from nlgeval_lib.scoring import correlations
-from reproduction.study import others
 
 CEILING = "raters, leave-one-out (ceiling)"
 COEFS = ("pearson", "spearman", "kendall-b")

@@ -7,11 +7,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import others
 import pandas as pd
 
 from judgecard import recordings
 from nlgeval_lib import datasets, statistics
-from reproduction.study import others
 
 # The aggregators that are compared; "average" learns nothing.
 KINDS = ("average", "lr", "ridge", "rf", "mlp")
