@@ -1,7 +1,6 @@
 """Take pictures of pages and notebooks, and check what must hold of each.
 
-Seen are pages of the report, committed pages as a code host renders them, and notebooks
-in JupyterLab.
+Seen are pages of the report, and notebooks in JupyterLab.
 
     make screenshots [ARGS="--folder shots --axe axe.min.js"]
 
@@ -72,22 +71,6 @@ MEASURE = """(() => {
     wide: document.body.scrollWidth,
   };
 })()"""
-# the first words of each table that is wider than its place, all folds opened:
-TOO_WIDE = """(() => {
-  document.querySelectorAll("details").forEach((node) => { node.open = true; });
-  return [...document.querySelectorAll("table")]
-    .filter((table) => table.scrollWidth > table.clientWidth + 1)
-    .map((table) => table.innerText.slice(0, 60));
-})()"""
-# How a code host shows Markdown, as far as it decides what fits.
-CODE_HOST = """
-body{margin:0;font:16px/1.5 "Segoe UI","Noto Sans",Helvetica,Arial,sans-serif}
-body{color:#1f2328}
-main{width:840px;margin:24px auto}img{max-width:100%}p,ul,table,details{margin:0 0 16px}
-table{display:block;width:max-content;max-width:100%}
-table{overflow:auto;border-collapse:collapse}
-td,th{padding:6px 13px;border:1px solid #d1d9e0}pre{overflow:auto}
-"""
 # what a reader with a screen reader or with weak eyes would meet, a line a fault:
 FAULTS = """(() => {
   const faults = [];
@@ -340,37 +323,6 @@ def _on_a_phone(tab: Tab, picture: Path) -> Iterator[str]:
     tab.resize(WIDTH, HEIGHT)
 
 
-def code_host(tab: Tab, folder: Path) -> Iterator[str]:
-    """Pictures of the committed pages as a code host renders Markdown; what is wrong, a
-    line each.
-
-    folder: where the pictures go. The rendered page stands beside its source for a
-        moment, so that its pictures are found.
-    """
-    import mistune
-
-    rendered_body = mistune.create_markdown(escape=False, plugins=["table"])
-    names = [f"results/{name}.md" for name in PAGES if "_" in name]
-    for name in ["README.md", "results/scoreboard.md", *names]:
-        page = ROOT / name
-        if not page.is_file():
-            continue
-        body = rendered_body(page.read_text(encoding="utf-8"))
-        rendered = page.with_suffix(".rendered.html")
-        style = f"<meta charset=utf-8><style>{CODE_HOST}</style>"
-        rendered.write_text(f"<!doctype html>{style}<main>{body}</main>", "utf-8")
-        try:
-            tab.open(rendered.as_uri(), "document.readyState === 'complete'")
-            tab.picture(folder / f"host_{name.replace('/', '_')}.png")
-            starts = tab.value(MEASURE)
-            if page.parent != ROOT and (starts["verdict"] or HEIGHT) > ANSWER:
-                yield f"{name}: the answer begins at {starts['verdict']}"
-            for table in tab.value(TOO_WIDE):
-                yield f"{name}: wider than its window: {table}"
-        finally:
-            rendered.unlink()
-
-
 def lab(tab: Tab, folder: Path) -> Iterator[str]:
     """Pictures of notebooks in JupyterLab; what is wrong, a line each.
 
@@ -454,7 +406,6 @@ def main() -> int:
     with browser() as port:
         faults = [
             *report(Tab(port), options.site, options.folder, axe),
-            *code_host(Tab(port), options.folder),
             *lab(Tab(port), options.folder),
         ]
     if faults:
