@@ -29,7 +29,7 @@ lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(su
 
 CODE = nlgeval_lib judgecard reproduction mini_judge benchmarks
 
-.PHONY: help setup setup-vllm gpu-check data test test-vllm test-bare flakes fuzz test-slow test-gpu test-ray reproduce-all quick durations scoreboard report screenshots numbers check-numbers check-results verify completions cards rehearsal judge mini-judge mini-ablations lab bench bench-ray levels faults light parser-rules lint lock check-locks archive archive-check sbom clean distclean
+.PHONY: help setup setup-vllm gpu-check data test test-vllm test-bare flakes fuzz test-slow test-gpu test-ray reproduce-all quick durations scoreboard report newcomer screenshots numbers check-numbers check-results verify completions cards rehearsal judge mini-judge mini-ablations lab bench bench-ray levels faults light parser-rules lint lock check-locks archive archive-check sbom clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -106,6 +106,9 @@ scoreboard: $(READY)  ## rebuild and print the scoreboard from the results at ha
 report: $(READY)  ## the results as a static site, results/report/index.html (what is stale is run first)
 	@$(NLGEVAL) run --mode $(MODE) --jobs $(JOBS)
 	@$(NLGEVAL) report --mode $(MODE)
+
+newcomer: setup-vllm  ## a newcomer's path by the clock: install, a card with a model served here, a gate, a matrix [ARGS="--screenshots"]
+	@$(PY) -m tools.newcomer $(ARGS)
 
 screenshots: $(READY)  ## the report's pages and four notebooks in a headless Chromium: pictures, and what must hold of each [ARGS="--axe axe.min.js"]
 	@$(PY) tools/screenshots.py $(ARGS)

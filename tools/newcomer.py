@@ -1,14 +1,14 @@
 """The path of a newcomer by the clock: install, a card on 60 rows of one's own with a
 server of this machine, a gate in pytest, two prompts by two models.
 
-    make setup-vllm
-    python -m tools.newcomer                      # 10 to 20 minutes on two cores
-    python -m tools.newcomer --python other/bin/python --output seen
+    make newcomer                      # 10 to 20 minutes on two cores
+    make newcomer ARGS="--python other/bin/python --output seen --screenshots"
 
 The rows are ten texts of SummEval with six systems and three raters, under names of
-columns that no tool knows Every step is a command that is printed and run in a folder of its own,
-by an installed wheel and not by the checkout; its seconds stand behind it. A step that
-fails ends the path with its output.
+columns that no tool knows. Every step is a command that is printed and run in a folder
+of its own, by an installed wheel and not by the checkout; its seconds stand behind it.
+A step that fails ends the path with its output. With --screenshots Chromium takes
+pictures of the card, the matrix and the page to send.
 """
 
 from __future__ import annotations
@@ -76,9 +76,12 @@ models = [
 ]
 input = "rows.csv"
 map = {columns}
+fill = ["aspect=coherence"]
+set = ["max_tokens=8"]
 scale = "1-5"
 engine = "openai"
 """
+PAGES = {"card": "card/card.html", "matrix": "matrix/matrix.html", "sent": "card.html"}
 
 
 class Clock:
@@ -101,12 +104,15 @@ class Clock:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
-        seconds = time.monotonic() - begun
         print("\n".join(ended.stdout.splitlines()[-25:]))
-        print(f"-- exit code {ended.returncode}, {seconds:.1f} s", flush=True)
-        self.steps.append((name, seconds, ended.returncode))
+        self.took(name, time.monotonic() - begun, ended.returncode)
         if ended.returncode not in allowed:
             sys.exit(f"{name} failed")
+
+    def took(self, name: str, seconds: float, code: int = 0) -> None:
+        """Keep and print what a step took."""
+        print(f"-- {name}: exit code {code}, {seconds:.1f} s", flush=True)
+        self.steps.append((name, seconds, code))
 
     def table(self) -> str:
         """What each step took, as a table in Markdown."""
@@ -142,32 +148,47 @@ def answers(port: int) -> bool:
 
 
 @contextmanager
-def served(python: str, folder: Path) -> Iterator[None]:
+def served(python: str, folder: Path, clock: Clock) -> Iterator[None]:
     """The two models behind servers of this machine, as long as the block runs."""
+    begun = time.monotonic()
+    weights = {name: str(fetch(model)) for name, model in MODELS.items()}
+    clock.took("two models fetched", time.monotonic() - begun)
+    begun = time.monotonic()
     servers = []
     environment = {**os.environ, **CPU_ENVIRONMENT}
     try:
-        for name, model in MODELS.items():
+        for name, place in weights.items():
             command = [python, "-m", "vllm.entrypoints.openai.api_server"]
-            command += ["--model", str(fetch(model)), "--served-model-name", name]
+            command += ["--model", place, "--served-model-name", name]
             command += ["--port", str(PORTS[name]), "--max-model-len", "4096"]
             command += ["--kv-cache-memory-bytes", str(CACHE), "--enforce-eager"]
             log = (folder / f"{name}.log").open("w")
             servers.append(
                 subprocess.Popen(command, env=environment, stdout=log, stderr=log)
             )
-        begun = time.monotonic()
         while not all(answers(port) for port in PORTS.values()):
             stopped = any(server.poll() is not None for server in servers)
             if stopped or time.monotonic() - begun > START_SECONDS:
                 sys.exit(f"the servers did not start: see {folder}/*.log")
             time.sleep(1)
-        print(f"both servers answer after {time.monotonic() - begun:.0f} s")
+        clock.took("both servers answer", time.monotonic() - begun)
         yield
     finally:
         for server in servers:
             server.terminate()
             server.wait()
+
+
+def take_pictures(folder: Path) -> None:
+    """Write a picture of the first screen of each page."""
+    from tools import screenshots
+
+    with screenshots.browser() as port:
+        tab = screenshots.Tab(port)
+        for name, page in PAGES.items():
+            place = (folder / page).as_uri()
+            tab.open(place, "document.readyState === 'complete'")
+            tab.picture(folder / f"{name}.png")
 
 
 def main() -> None:
@@ -176,6 +197,7 @@ def main() -> None:
     )
     parser.add_argument("--python", default=sys.executable, help="one that has vLLM")
     parser.add_argument("--output", default=".nlgeval/newcomer")
+    parser.add_argument("--screenshots", action="store_true")
     arguments = parser.parse_args()
     folder = Path(arguments.output).resolve()
     folder.mkdir(parents=True, exist_ok=False)
@@ -185,21 +207,25 @@ def main() -> None:
     (folder / "test_judge.py").write_text(GATE)
     (folder / "plan.toml").write_text(PLAN.format(columns=columns, **PORTS))
     maps = " ".join(f"--map {column}" for column in columns)
-    asked = f"--prompt short.txt --scale 1-5 -i rows.csv {maps} --engine openai"
+    asked = f"--prompt short.txt --scale 1-5 -i rows.csv {maps}"
+    asked += " --fill aspect=coherence -s max_tokens=8 --engine openai"
     served_at = f"--base-url http://127.0.0.1:{PORTS['larger']}/v1 -m larger"
+    gate = "env/bin/pytest -q -p judgecard.in_tests --junitxml junit.xml test_judge.py"
     clock = Clock(folder)
     clock.run("an environment", f"{sys.executable} -m venv env")
     clock.run("a clone", f"git clone -q --depth 1 file://{ROOT} source")
-    clock.run("install", "env/bin/pip install -q ./source[stats,notebooks] pytest")
+    clock.run("install", "env/bin/pip install -q ./source[stats] matplotlib pytest")
     clock.run("what the rows support", "env/bin/nlgeval doctor rows.csv")
-    with served(arguments.python, folder):
+    with served(arguments.python, folder, clock):
         clock.run("a card", f"env/bin/nlgeval card {asked} {served_at}")
-        clock.run("a gate in pytest", "env/bin/pytest -q -p judgecard.in_tests", (0, 1))
+        clock.run("a gate in pytest", gate, (0, 1))
         clock.run("what the matrix takes", "env/bin/nlgeval card --matrix plan.toml -n")
         clock.run("two prompts, two models", "env/bin/nlgeval card --matrix plan.toml")
     clock.run(
         "the page to send", "env/bin/nlgeval card share card/card.json -o card.html"
     )
+    if arguments.screenshots:
+        take_pictures(folder)
     print("\n" + clock.table())
     print(f"\nopen {folder}/card/card.html and {folder}/matrix/matrix.html")
 
