@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from judgecard import verdict
-from judgecard.written import Numbers, agreements, at, cell, ranks
+from judgecard.written import Numbers, agreements, at, cell, listed, ranks
 
 PRAISES = "praises"
 _THIS = "this judge"
+# who is beside it on a set without a recorded judge
+_BASELINES = (_THIS, "output length", "random", "the longer output")
 _STEP = 20  # a bar is proposed in twentieths
 _UNPRICED = "A thousand judgments: what they take is not known of this card."
 
@@ -60,7 +62,7 @@ def _beside(numbers: Numbers) -> str:
     """How the judge stands to other judges, else to a rater, else to output length."""
     if numbers["kind"] == "pairs":
         judges = numbers.get("beside", [])
-        if len(judges) < 2:
+        if not _has_recorded(judges):
             return f"Who takes the longer option reaches {cell(numbers.get('longer'))}."
         names = [row["name"] for row in judges]
         place = names.index(_THIS) + 1
@@ -68,15 +70,17 @@ def _beside(numbers: Numbers) -> str:
     by_kind: dict[str, list[str]] = {"judges": [], "rater": [], "length": []}
     raters = "rater"
     for aspect, measured in numbers["aspects"].items():
-        judges = measured["beside"]
-        if isinstance(judges, list) and len(judges) > 1:
+        judges = listed(measured["beside"])
+        if _has_recorded(judges):
             [this] = [row for row in judges if row["name"] == _THIS]
             by_kind["judges"].append(f"{ranks(this)} of {len(judges)} in {aspect}")
         rater = at(measured, "raters.dataset.rater")
         if rater and rater.get("value") is not None:
             raters = measured["raters"].get("kind", raters)
             this = at(measured, "raters.dataset.judge")
-            by_kind["rater"].append(f"{cell(rater)} to {cell(this)} in {aspect}")
+            by_kind["rater"].append(
+                f"{cell(rater)}, this judge {cell(this)} in {aspect}"
+            )
         length = at(measured, "length.rating")
         if length and length.get("value") is not None:
             by_kind["length"].append(f"{cell(length)} in {aspect}")
@@ -84,10 +88,16 @@ def _beside(numbers: Numbers) -> str:
         places = ", ".join(by_kind["judges"])
         return f"Among recorded judges and baselines its place can be {places}."
     if by_kind["rater"]:
-        return f"One {raters} to this judge, tau-b: {', '.join(by_kind['rater'])}."
+        places = "; ".join(by_kind["rater"])
+        return f"One {raters} follows the others with tau-b {places}."
     if by_kind["length"]:
         return f"Output length alone reaches tau-b {', '.join(by_kind['length'])}."
     return "Nobody is beside it on these outputs."
+
+
+def _has_recorded(judges: list[Numbers]) -> bool:
+    """Whether a recorded judge is among those beside this one."""
+    return any(row["name"] not in _BASELINES for row in judges)
 
 
 def _covered(numbers: Numbers) -> str:
@@ -148,7 +158,19 @@ def steps(card: Numbers) -> list[str]:
 
 def _steps(name: str, numbers: Numbers, of_set: list[verdict.Finding]) -> Iterator[str]:
     """The steps of one set, what forbids its use first."""
-    change = "change the prompt or the model, and `card compare` the two cards"
+    if not numbers["coverage"]["value"]:
+        answer = "the number of the better output"
+        if numbers["kind"] != "pairs":
+            answer = "the score"
+        yield (
+            f"No answer could be read: ask in the prompt for {answer} alone, or take "
+            "another model; where all scores are off the scale, say another --scale."
+        )
+        return
+    change = (
+        "change the prompt or the model, and compare the two cards (nlgeval card "
+        "compare BEFORE AFTER)"
+    )
     for fault in verdict.of_the_set(of_set, verdict.FAILS):
         yield f"Do not use it, {fault['words']}: {change}."
     failing = verdict.first_by_aspect(of_set, verdict.FAILS)

@@ -15,9 +15,9 @@ import pandas as pd
 from judgecard import figures, web
 from judgecard.cards import Card
 from judgecard.compare import compared
-from judgecard.written import agreements, esc
+from judgecard.written import DASH, agreements, cell, p_value, share
 from judgecard.written import table as as_markdown
-from nlgeval_lib import files
+from nlgeval_lib import files, tables
 from nlgeval_lib.engines.completion import Progress
 from nlgeval_lib.records import Completion
 from nlgeval_lib.scoring import ProgressBar
@@ -28,6 +28,7 @@ BEST = "best"
 NOT_TOLD = "not told from the best"
 WORSE = "worse than the best"
 _PLACE = ["set", "aspect"]
+_TITLE = "Judges side by side"
 _HOW = (
     "Agreement is Kendall's tau-b over all outputs, of pairs the share of right "
     "verdicts, with 95 % intervals. Each two judges are compared on the rows that both "
@@ -154,15 +155,15 @@ def _rows(
     """The rows of `table` of one judge and set, but for where the judge stands."""
     cost = numbers.get("cost") or {}
     tokens = cost.get("prompt_tokens", np.nan) + cost.get("new_tokens", np.nan)
-    for aspect, cell in agreements(numbers).items():
+    for aspect, agreement in agreements(numbers).items():
         yield {
             "set": name,
             "aspect": aspect,
             "judge": judge,
-            "agreement": cell.get("value"),
-            "low": cell.get("low"),
-            "high": cell.get("high"),
-            "n": cell.get("n"),
+            "agreement": agreement.get("value"),
+            "low": agreement.get("low"),
+            "high": agreement.get("high"),
+            "n": agreement.get("n"),
             "scored": numbers["coverage"]["value"],
             "seconds": cost.get("seconds"),
             "money": cost.get("money"),
@@ -202,79 +203,126 @@ def _on_front(group: pd.DataFrame) -> list[bool]:
 def write(judged: pd.DataFrame, tests: pd.DataFrame, folder: str | Path) -> list[Path]:
     """Write matrix.csv, pairs.csv, matrix.html and the figure.
 
-    Returns: what was written. Raises: OSError.
+    Returns: what was written; without the figure where matplotlib is not installed.
+    Raises: OSError.
     """
-    import matplotlib.pyplot as plt
-
     contents: dict[Path, bytes] = {}
-    body = web.text_body(_markdown(judged, tests))
+    sentences = "<br>".join(map(tables.esc, best(judged)))
+    body = [f'<h1>{_TITLE}</h1><div class="note"><strong>{sentences}</strong></div>']
     drawn = judged.dropna(subset=["agreement"])
-    if len(drawn):
-        figure = figures.bars_with_intervals(
-            drawn.assign(where=drawn["set"] + ", " + drawn["aspect"]),
-            label="judge",
-            value="agreement",
-            group="where",
-            xlabel="agreement with people, 95 % intervals",
-        )
-        picture = figures.render(figure)["png"]
-        plt.close(figure)
-        body += web.picture(picture, "agreement", 700)
+    if len(drawn) and figures.can_draw():
+        picture = _picture(drawn)
+        body.append(web.picture(picture, "agreement", 700))
         contents[Path(folder, "matrix.png")] = picture
+    body.append(web.scrolling(web.text_body(_markdown(judged, tests))))
     texts = {
         "matrix.csv": judged.to_csv(index=False, lineterminator="\n"),
         "pairs.csv": tests.to_csv(index=False, lineterminator="\n"),
-        "matrix.html": web.page("Judges side by side", body, scripts=()),
+        "matrix.html": web.page(_TITLE, "\n".join(body), scripts=()),
     }
     for name, text in texts.items():
         contents[Path(folder, name)] = text.encode("utf-8", "backslashreplace")
     return files.write_all(contents)
 
 
+def _picture(judged: pd.DataFrame) -> bytes:
+    """The agreement of each judge with its interval, as a PNG."""
+    import matplotlib.pyplot as plt
+
+    judged = judged.assign(where=judged["set"] + ", " + judged["aspect"])
+    several = judged["where"].nunique() > 1
+    figure = figures.bars_with_intervals(
+        judged,
+        label="judge",
+        value="agreement",
+        group="where" if several else None,
+        xlabel="agreement with people, 95 % intervals",
+    )
+    picture = figures.render(figure)["png"]
+    plt.close(figure)
+    return picture
+
+
 def _markdown(judged: pd.DataFrame, tests: pd.DataFrame) -> str:
-    """The page: what is best, the table, the cards, the tests."""
-    paragraphs = ["# Judges side by side", *map(esc, best(judged))]
-    front = np.where(judged["front"], "yes", "")
-    paragraphs += ["## All numbers", _rounded(judged.assign(front=front))]
+    """What stands below the picture: all numbers, the cards, the tests."""
+    rows = []
+    for row in judged.to_dict("records"):
+        rows.append(
+            {
+                "set, aspect": f"{row['set']}, {row['aspect']}",
+                "judge": row["judge"],
+                "agreement": _cell(row, "agreement"),
+                "scored": share(row["scored"]),
+                "money of 1,000": _number(row["money"], 3),
+                "seconds of 1,000": _number(row["seconds"], 0),
+                "tokens of 1,000": _number(row["tokens"], 0),
+                "standing": row["standing"],
+                "front": "yes" if row["front"] else "",
+            }
+        )
+    paragraphs = ["## All numbers", as_markdown(rows), _HOW]
     names = map(folder_of, judged["judge"].unique())
     links = [f"- [{name}]({name}/card.html)" for name in names]
     paragraphs += ["## The card of each judge", "\n".join(links)]
-    if len(tests):
-        paragraphs += ["## Each two judges", _rounded(tests)]
-    return "\n\n".join([*paragraphs, _HOW])
+    pairs_shown = []
+    for row in tests.to_dict("records"):
+        pairs_shown.append(
+            {
+                "set, aspect": f"{row['set']}, {row['aspect']}",
+                "from": row["first"],
+                "to": row["second"],
+                "rows": row["n"],
+                "gain": _cell(row, "gain"),
+                "p": p_value(_known(row["p"])),
+                "p, corrected": p_value(_known(row["p_adjusted"])),
+                "the second is": row["verdict"],
+            }
+        )
+    if pairs_shown:
+        paragraphs += ["## Each two judges", as_markdown(pairs_shown)]
+    return "\n\n".join(paragraphs)
 
 
-def _rounded(frame: pd.DataFrame) -> str:
-    """A frame as a Markdown table, its numbers with three digits."""
-    rows = []
-    for record in frame.to_dict("records"):
-        cells = {}
-        for name, value in record.items():
-            cells[name] = value
-            if value is None or value != value:
-                cells[name] = "–"
-            elif isinstance(value, float):
-                cells[name] = f"{value:.3f}".removesuffix(".000")
-        rows.append(cells)
-    return as_markdown(rows)
+def _known(value: Any) -> Any:
+    """A number; None for NaN."""
+    return None if pd.isna(value) else value
+
+
+def _cell(row: Mapping[str, Any], name: str) -> str:
+    """A number of a row with its interval."""
+    ends = {"value": row[name], "low": row["low"], "high": row["high"]}
+    return cell({end: _known(value) for end, value in ends.items()})
+
+
+def _number(value: float, digits: int) -> str:
+    """A number with so many digits after the point; a dash for NaN."""
+    return DASH if pd.isna(value) else f"{value:,.{digits}f}"
 
 
 def best(judged: pd.DataFrame) -> list[str]:
-    """A sentence a set and aspect: which judge is best, and which may be as good."""
+    """A sentence a set and aspect: which judge is best, which may be as good and what
+    the cheapest of these costs, and which are worse.
+    """
     sentences = []
     for (name, aspect), group in judged.groupby(_PLACE, sort=False):
         first = group.iloc[0]
         if first["standing"] != BEST:
             sentences.append(f"{name}, {aspect}: no judge has a number.")
             continue
-        sentence = (
+        parts = [
             f"{name}, {aspect}: {first['judge']} is best ({first['agreement']:.3f})"
-        )
-        alike = list(group.loc[group["standing"] == NOT_TOLD, "judge"])
-        worse = int((group["standing"] == WORSE).sum())
-        if alike:
-            sentence += f"; not told from it by these rows: {', '.join(alike)}"
-        if worse:
-            sentence += f"; told from it: {worse} of {len(group) - 1}"
-        sentences.append(f"{sentence}.")
+        ]
+        alike = group[group["standing"] == NOT_TOLD]
+        if len(alike):
+            parts.append(f"these rows do not tell from it: {', '.join(alike['judge'])}")
+            cheapest = alike.sort_values("money", kind="stable").iloc[0]
+            if cheapest["money"] < first["money"]:
+                parts.append(
+                    f"of them {cheapest['judge']} costs {cheapest['money']:.3g} for "
+                    f"1,000 judgments instead of {first['money']:.3g}"
+                )
+        worse = group.loc[group["standing"] == WORSE, "judge"]
+        if len(worse):
+            parts.append(f"proved to be worse: {', '.join(worse)}")
+        sentences.append(f"{'; '.join(parts)}.")
     return sentences

@@ -25,6 +25,8 @@ def lines(name: str, numbers: Mapping[str, Any]) -> Iterator[str]:
     sample = f"{systems} systems and {numbers['inputs']:,} inputs"
     if numbers["kind"] == "pairs":
         sample = f"{numbers['pairs']:,} pairs"
+    elif systems < 2:
+        sample = f"{numbers['outputs']:,} outputs"
     yield (
         f"{name}: {sample} were seen; other kinds of text, other languages and better "
         "systems may come out otherwise."

@@ -174,6 +174,13 @@ def folded(title: str, text: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
 
 
+def scrolling(content: str) -> str:
+    """HTML whose wide tables scroll in boxes of their own, also by the keyboard."""
+    opening = '<div class="wide" tabindex="0" role="region" aria-label="Table"><table>'
+    content = content.replace("<table>", opening)
+    return content.replace("</table>", "</table></div>")
+
+
 def text_body(text: str) -> str:
     """Markdown with tables as HTML in which nothing runs."""
     import mistune

@@ -8,6 +8,8 @@ colour by what it stands for, `cut` marks axes that do not begin at zero, `rende
 
 from __future__ import annotations
 
+import warnings
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from nlgeval_lib.on_use import loaded_on_use
@@ -31,6 +33,7 @@ __all__ = [
     "COLUMN",
     "WIDE",
     "bars_with_intervals",
+    "can_draw",
     "color",
     "cut",
     "heatmap",
@@ -43,14 +46,27 @@ __all__ = [
 ]
 
 _OF_BARS = ("bars_with_intervals", "heatmap")
+_NOT_OF_STYLE = (*_OF_BARS, "can_draw")
 # A figure that a notebook draws by itself needs the style alone.
 __getattr__ = loaded_on_use(
     __name__,
     {
         "bars": _OF_BARS,
-        "style": tuple(name for name in __all__ if name not in _OF_BARS),
+        "style": tuple(name for name in __all__ if name not in _NOT_OF_STYLE),
     },
 )
+
+
+def can_draw() -> bool:
+    """Whether figures can be drawn here; where not, a warning says how they can."""
+    if find_spec("matplotlib"):
+        return True
+    warnings.warn(
+        "without figures: package matplotlib is not installed; pip install matplotlib, "
+        "and the same command draws them (answers are kept, nothing is asked twice)",
+        stacklevel=3,
+    )
+    return False
 
 
 def __dir__() -> list[str]:

@@ -146,6 +146,17 @@ def test_a_budget_stops_and_a_larger_one_goes_on(server, monkeypatch, capsys):
     assert len(pd.read_csv("matrix/matrix.csv")) == 4
 
 
+def test_a_place_that_is_none_is_told_before_anything_is_asked(
+    server, monkeypatch, capsys
+):
+    handler, _ = server
+    words = ("card", "--matrix", "plan.toml", "-o", "rows.csv/matrix")
+    got = call(monkeypatch, capsys, *words)
+    assert got.code == 1
+    assert "cannot write rows.csv/matrix" in got.err
+    assert handler.asked == 0
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -179,3 +190,22 @@ def test_the_front_is_what_no_other_beats_at_its_price():
         }
     )
     assert matrix._on_front(group) == [True, True, False, False]
+
+
+def test_nothing_of_data_is_a_mark_on_the_page(tmp_path: Path) -> None:
+    bad = "<img src=http://a/ onerror=x()>`*|](javascript:x()) $5 and $6^{"
+    row = {"set": bad, "aspect": bad, "agreement": 0.5, "low": 0.4, "high": 0.6}
+    rows = [{**row, "judge": f"{bad}{number}", "n": 9} for number in range(2)]
+    judged = pd.DataFrame(rows).assign(
+        scored=1.0, seconds=np.nan, money=np.nan, tokens=90.0, front=True
+    )
+    judged["standing"] = [matrix.BEST, matrix.NOT_TOLD]
+    pair = {"set": bad, "aspect": bad, "first": bad, "second": bad, "n": 9}
+    numbers = {"gain": 0.1, "low": -0.1, "high": 0.3, "p": 0.2, "p_adjusted": 0.2}
+    tests = pd.DataFrame([{**pair, **numbers, "verdict": "no difference found"}])
+    matrix.write(judged, tests, tmp_path)
+    page = (tmp_path / "matrix.html").read_text()
+    assert "<img src=http" not in page
+    assert "&lt;img src" in page
+    assert 'href="javascript' not in page
+    assert page.count("<img ") == 1, "the figure alone"
