@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,7 @@ _FACTS = (
     "signature",
     "extra_body",
 )
+_OF_STATISTICS = ("scipy", "statsmodels")  # what a card's numbers need
 _NO_IDENTITY = ("cost", "input", "input_sha256", "columns", "rows")
 
 
@@ -174,8 +176,12 @@ class Asking:
         """Ask, and make the card.
 
         Raises: InputError where a set lacks what the judge needs; EngineError;
-        Unavailable; KeyboardInterrupt with every finished completion stored.
+        Unavailable; ModuleNotFoundError, before anything is asked, where a package of
+        the statistics is missing; KeyboardInterrupt with every finished completion
+        stored.
         """
+        for package in _OF_STATISTICS:
+            importlib.import_module(package)
         self.check()
         judged_sets: list[Judged | Paired] = []
         effects = {}

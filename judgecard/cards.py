@@ -100,7 +100,11 @@ class Card:
         return drawn.draw_figures(self.numbers)
 
     def pictures(self) -> dict[str, dict[str, bytes]]:
-        """The figures by name, each by form: "svg" and "png" -> the file's content."""
+        """The figures by name, each by form: "svg" and "png" -> the file's content; none,
+        with a warning, where matplotlib is not installed.
+        """
+        if not figures.can_draw():
+            return {}
         import matplotlib.pyplot as plt
 
         pictures = {}

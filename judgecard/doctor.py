@@ -15,6 +15,7 @@ import pandas as pd
 from judgecard import (
     file_contents,
     labelled_files,
+    pair_judges,
     rated_columns,
     rated_files,
     rated_rows,
@@ -277,7 +278,9 @@ def _levels(counts: _Counts, lacks: dict[str, str]) -> Iterator[str]:
     """The levels at which `meta` has a coefficient; what is missing goes to `lacks`."""
     yield "dataset level"
     if not counts.inputs or not counts.systems:
-        lacks["input_id and system_id"] = (
+        counted = {"input_id": counts.inputs, "system_id": counts.systems}
+        missing_ids = [name for name, number in counted.items() if not number]
+        lacks[" and ".join(missing_ids)] = (
             "levels input and system, and intervals for other systems"
         )
         return
@@ -435,6 +438,7 @@ def _of_pairs(
         people = "preference"
     judges = [name for name in proposal.scores if name != people]
     uses = dict.fromkeys(judges, "a judge's verdict?")
+    uses |= {name: f"{ours}?" for ours, name in proposal.mapping.items()}
     uses[people] = "what people prefer"
     table = _table(contents, uses)
     report = Report(len(rows), table, [f"{len(rows):,} pairs of outputs"])
@@ -450,11 +454,15 @@ def _of_pairs(
         for name in judges:
             report.command += ["--score", name]
         report.command += ["--human", people]
-    elif people and "output_1" in rows.theirs and "output_2" in rows.theirs:
-        report.can["score -e preference"] = "verdicts of a judge that you ask"
-        prompt = "prompt=Which is better, A or B?  A: {output_1}  B: {output_2}"
-        report.command = ["nlgeval", "score", "-e", "preference", "-s", prompt]
-        report.command += ["-i", request.path, "-o", "verdicts.csv", *_SERVER.split()]
+    elif people and {*pair_judges.OUTPUTS} <= {*rows.theirs, *proposal.mapping}:
+        report.can["card"] = "of a judge that you ask about these pairs"
+        prompt = "Which is better, A or B?  A: {output_1}  B: {output_2}"
+        if "instruction" in rows.theirs:
+            prompt = f"Question: {{instruction}}  {prompt}"
+        report.command = ["nlgeval", "card", "-e", "preference", "-s"]
+        report.command += [f"prompt={prompt}", "-i", request.path, *_SERVER.split()]
+        mapping = {"preference": people, **proposal.mapping}
+        report.mapping = [f"{ours}={name}" for ours, name in mapping.items()]
     return report
 
 

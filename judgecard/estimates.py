@@ -641,7 +641,10 @@ def _doubts(systems: _Contrasts, x: Floats, y: Floats, weights: Floats) -> str:
     notes = []
     no_score = int(np.isnan(x).sum())
     if no_score:
-        notes.append(f"{no_score} of {x.size} outputs have no score and stay out")
+        notes.append(
+            f"{no_score} of {x.size} outputs (one a system and input) have no score, or "
+            "are not there, and stay out"
+        )
     shift = _shift(systems)
     if abs(shift) > UNLIKELY:
         than = "higher" if shift > 0 else "lower"

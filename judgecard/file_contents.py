@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from judgecard import rated_columns
-from judgecard.pair_judges import as_verdict
+from judgecard.pair_judges import OUTPUTS, as_verdict
 from nlgeval_lib import datasets
 from nlgeval_lib.scoring.cells import as_number, is_missing
 from nlgeval_lib.scoring.columns import RATER, RATING, is_fact, known, nearest
@@ -23,6 +23,10 @@ Kind = Literal["empty", "text", "name", "rating", "number", "label", "object"]
 # A scale from 0 to 10 has so many values; a column with more is no column of ratings.
 _MOST_VALUES = 11
 _MOST_LABELS = 12
+# how the columns of a pair's outputs end, and in how many texts they differ at least:
+# few names of models do
+_ENDS = (("_1", "_2"), ("_a", "_b"), ("_A", "_B"), ("1", "2"), ("A", "B"))
+_LEAST_TEXTS = 3
 _LISTED = 4  # labels that a person is shown
 # each label stands in so many rows on average; names of texts do not repeat so
 _REPEATS = 3
@@ -240,6 +244,9 @@ def words_for(rows: Rows, needs: Collection[str]) -> tuple[list[str], list[str]]
     Returns: none of either where the file has all that is needed, or rows of pairs.
     """
     lacking = {*needs} - {*rows.theirs}
+    if "preference" in needs:
+        mapping = _of_pairs(rows, rows.given).mapping
+        return [f"{ours}={mapping[ours]}" for ours in needs if ours in mapping], []
     if rated_columns.ratings_in(rows.theirs):
         lacking.discard("human")
     if not lacking or is_of_pairs(rows.columns):
@@ -284,7 +291,10 @@ def _has_verdicts(
     rows: Rows, frame: pd.DataFrame, by_name: Mapping[str, Content]
 ) -> bool:
     """Whether what people say are words for verdicts on pairs."""
-    for name in rows.plan.sources.get(RATING, ()):
+    names = list(rows.plan.sources.get(RATING, ()))
+    if _outputs_of_pairs(rows):
+        names += [name for name in rows.columns if _OF_PEOPLE.search(name)]
+    for name in names:
         if by_name[name].kind in ("rating", "number", "empty"):
             continue
         if are_verdicts(frame[name].tolist()):
@@ -441,8 +451,28 @@ def _of_pairs(rows: Rows, frame: pd.DataFrame) -> Proposal:
     people.sort(key=lambda name: "human" not in name.lower())
     chosen = people[:1]
     further = [name for name in verdicts if name not in chosen]
+    mapping = _outputs_of_pairs(rows)
+    if chosen and "preference" not in rows.theirs:
+        mapping["preference"] = chosen[0]
     return Proposal(
+        mapping,
         scores=further,
         verdicts=chosen + further,
         why=dict.fromkeys(verdicts, "verdicts on pairs"),
     )
+
+
+def _outputs_of_pairs(rows: Rows) -> dict[str, str]:
+    """`output_1` and `output_2` -> two columns whose names differ in their ends alone,
+    such as answer_a and answer_b; none where the file has both by our names.
+    """
+    if {*OUTPUTS} <= {*rows.theirs}:
+        return {}
+    for name in rows.columns:
+        if rows.given[name].nunique() < _LEAST_TEXTS:
+            continue
+        for first, second in _ENDS:
+            other = f"{name.removesuffix(first)}{second}"
+            if name.endswith(first) and other in rows.columns:
+                return dict(zip(OUTPUTS, (name, other), strict=True))
+    return {}

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,19 +56,30 @@ def assert_card(
         # of texts that are none, this says the form
         Condition.read(str(sets[-1]) if sets else "")
     if isinstance(card, str | Path):
-        card = judgecard.read(card)
+        card = _shortly(judgecard.read, card)
     if not isinstance(card, judgecard.Card):
         card = judgecard.make_card(card, sets, engine, **options)
     elif sets:
         Condition.read(str(sets[0]))
         raise ValueError("a card has its data; sets are for a judge that is asked")
-    answers = [tell(text, card.numbers) for text in conditions]
+    answers = []
+    for text in conditions:
+        answers.append(_shortly(tell, text, card.numbers))
     if _running:
         _running[-1].user_properties.extend(_properties(answers))
     failing = [answer.words for answer in answers if answer.outcome != HOLDS]
     if failing:
         raise AssertionError("\n".join([str(card.numbers["title"]), *failing]))
     return card
+
+
+def _shortly(ask: Callable[..., Any], *values: Any) -> Any:
+    """What a function says of values; an error of it shows the test's line alone."""
+    __tracebackhide__ = True
+    try:
+        return ask(*values)
+    except (ValueError, OSError) as error:
+        raise error.with_traceback(None) from None
 
 
 def _is_condition(words: Any) -> bool:

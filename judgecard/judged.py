@@ -109,8 +109,12 @@ def of_rows(rows: Rows) -> Judged:
     Raises: InputError for rows without ratings.
     """
     frame = rows.frame.reset_index(drop=True)
-    name = re.sub(r"\W+", "_", Path(rows.name).stem)
-    return rated(frame, name or "own")
+    return rated(frame, name_of(rows))
+
+
+def name_of(rows: Rows) -> str:
+    """What the set of somebody's own rows is called: as the file, without signs."""
+    return re.sub(r"\W+", "_", Path(rows.name).stem) or "own"
 
 
 def _complete(frame: pd.DataFrame, name: str) -> pd.DataFrame:

@@ -47,8 +47,7 @@ def sheet(rows: Rows, draw: Draw) -> pd.DataFrame:
     `draw_probability`, the chance by which the row is in the sheet, in (0, 1].
     Raises: InputError for rows without outputs, and an unknown column of strata.
     """
-    if "output" not in rows.theirs:
-        raise InputError(f"{rows.name} has no outputs to rate: --map output=COLUMN")
+    items = _items(rows)
     population = np.flatnonzero(~rows.frame["output"].map(is_missing).astype(bool))
     strata = _strata(rows, draw.by)[population]
     chosen = []
@@ -60,7 +59,6 @@ def sheet(rows: Rows, draw: Draw) -> pd.DataFrame:
         order = np.random.default_rng([draw.seed, place]).permutation(members)
         chosen += order[:number].tolist()
         chances += [number / len(members)] * number
-    items = _items(rows)
     texts = [name for name in _SHOWN if name in rows.frame]
     table = rows.frame[texts].iloc[chosen].map(_as_text).reset_index(drop=True)
     table.insert(0, ITEM, [items[place] for place in chosen])
@@ -100,7 +98,12 @@ def _allotted(strata: np.ndarray, n: int) -> dict[str, int]:
 
 
 def _items(rows: Rows) -> list[str]:
-    """A name a row, of its place and its output."""
+    """A name a row, of its place and its output.
+
+    Raises: InputError for rows without outputs.
+    """
+    if "output" not in rows.theirs:
+        raise InputError(f"{rows.name} has no outputs to rate: --map output=COLUMN")
     texts = rows.only(lambda name: name == "output").frame["output"]
     items = []
     for place, text in enumerate(texts):

@@ -28,6 +28,7 @@ from nlgeval_lib.scoring.rows import Rows
 _FEW = 8  # so few verdicts may all be of one output or a tie
 # The columns with the texts of a pair.
 OUTPUTS = ("output_1", "output_2")
+NEEDED = (*OUTPUTS, "preference")  # of rows that are pairs
 ORDERS = ("given", "swapped")
 CEILING = "raters, one against the others (ceiling)"
 # What stands in files for a verdict: forms of whole cells in small letters.
@@ -64,8 +65,12 @@ def as_verdict(value: Any) -> float:
     )
 
 
-def _verdicts(data: Rows, column: str) -> np.ndarray:
-    """A column of verdicts as numbers, (pairs,)."""
+def verdicts_in(data: Rows, column: str) -> np.ndarray:
+    """A column of verdicts as numbers, (pairs,): 1, 2, 0 for a tie, NaN for none.
+
+    Raises: InputError for a cell that is no verdict, and for a code that could be read
+    in two ways.
+    """
     answers = data.frame[column]
     values = without(with_words(answers, data.words), data.missing_values)
     verdicts = data.read(values, column, as_verdict)
@@ -290,10 +295,10 @@ def of_file(
             "say which it is: --map preference=COLUMN. Its columns: "
             f"{', '.join(data.columns)}"
         )
-    table_rows = data.frame.assign(preference=_verdicts(data, "preference"))
+    table_rows = data.frame.assign(preference=verdicts_in(data, "preference"))
     for column in data.frame:
         if column.startswith("rater_"):
-            table_rows[column] = _verdicts(data, column)
+            table_rows[column] = verdicts_in(data, column)
         elif column in OUTPUTS:
             texts = data.frame[column]
             table_rows[column] = data.read(texts, column, as_text)
@@ -302,11 +307,11 @@ def of_file(
         orders = [f"{name}_{order}" for order in ORDERS]
         if len(scores) == 1 and not set(orders) <= set(data.frame):
             orders = list(ORDERS)
-        verdicts = _verdicts(data, name)
+        verdicts = verdicts_in(data, name)
         name = name.removeprefix(OTHER)
         # With both orders there, a second row says what they give together.
         if set(orders) <= set(data.frame):
-            in_order, swapped = (_verdicts(data, order) for order in orders)
+            in_order, swapped = (verdicts_in(data, order) for order in orders)
             judges[f"{name}, each order"] = (in_order, swapped)
         judges[name] = (verdicts, None)
     return table(table_rows, judges, unread, seed)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgecard import recordings
+from judgecard import judged, pair_judges, recordings
 from judgecard.cells import (
     Numbers,
     difference_interval,
@@ -20,7 +20,9 @@ from judgecard.cells import (
     value_or_reason,
 )
 from nlgeval_lib import datasets, statistics
-from nlgeval_lib.scoring.cells import InputError
+from nlgeval_lib.scoring.cells import InputError, as_text
+from nlgeval_lib.scoring.columns import IDS, TEXTS
+from nlgeval_lib.scoring.rows import Rows
 
 ORDERS = ("given", "swapped")
 FEWEST_PAIRS = 10  # that people prefer the longer, or the shorter, output of
@@ -153,6 +155,31 @@ def load_paired(data: str | pd.DataFrame) -> Paired:
             frame[column] = [str(number) for number in range(len(frame))]
     frame["preference"] = frame["preference"].astype(float)
     return Paired(name=name, title=name, frame=frame)
+
+
+def of_rows(rows: Rows) -> Paired:
+    """Somebody's own pairs; their name is that of the file. Pairs of which nobody says
+    what is preferred are left out.
+
+    Raises: InputError for a column that is not there, a cell that is no text or no
+    verdict, and fewer than three pairs.
+    """
+    for column in pair_judges.NEEDED:
+        if column not in rows.theirs:
+            raise InputError(
+                f"pairs need output_1, output_2 and preference (A, B or tie), and "
+                f"{rows.name} has no {column}: --map {column}=COLUMN. Its columns: "
+                f"{', '.join(rows.columns)}"
+            )
+    data = rows.only(lambda name: name in (*pair_judges.NEEDED, *TEXTS, *IDS))
+    columns = {"preference": pair_judges.verdicts_in(data, "preference")}
+    for name in pair_judges.OUTPUTS:
+        columns[name] = data.read(data.frame[name], name, as_text)
+    frame = data.frame.assign(**columns).dropna(subset=list(pair_judges.NEEDED))
+    if len(frame) < 3:
+        raise InputError(f"{rows.name}: fewer than 3 pairs have a preference")
+    frame.attrs["name"] = judged.name_of(rows)
+    return load_paired(frame)
 
 
 def sampled(paired: Paired, items: int | None, seed: int = 0) -> Paired:

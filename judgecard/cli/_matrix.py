@@ -46,6 +46,7 @@ def run(
     _say_plan(judges, budget, options)
     if options.dry_run:
         return
+    files.check(folder / "matrix.html")
     cards, has_failed = _asked(judges, budget, folder, options)
     if not cards:
         raise typer.Exit(SOME_MISSING)

@@ -28,19 +28,28 @@ class Proposing(Reading):
         needs: of "output" and "human".
         Raises: InputError; Exit where the answer is no.
         """
+        proposal = self.propose(self.chosen(path, **more), needs)
+        rows = self.read(path, **more)
+        if proposal:
+            for plan in self.plans.values():
+                plan.setdefault("proposed", proposal)
+        return rows
+
+    def propose(self, rows: Rows, needs: Sequence[str]) -> list[str]:
+        """What is needed and not named, said from here on as if the user had: texts of
+        --map and --values; none where nothing is proposed.
+
+        Raises: Exit where the answer is no.
+        """
         from judgecard import file_contents
 
-        rows = self.chosen(path, **more)
         mapping, values = file_contents.words_for(rows, needs)
-        if mapping:
-            mapping = _answered(mapping)
-            self.map = [*(self.map or ()), *mapping]
-            self.values = [*(self.values or ()), *values]
-        rows = self.read(path, **more)
-        if mapping:
-            for plan in self.plans.values():
-                plan.setdefault("proposed", [*mapping, *values])
-        return rows
+        if not mapping:
+            return []
+        mapping = _answered(mapping)
+        self.map = [*(self.map or ()), *mapping]
+        self.values = [*(self.values or ()), *values]
+        return [*mapping, *values]
 
 
 def _answered(mapping: Sequence[str]) -> list[str]:

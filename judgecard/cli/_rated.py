@@ -46,6 +46,9 @@ class Rated(Proposing):
             return rows
         from judgecard import label_sheets
 
+        # an item of a sheet is known by its output, found here as `label` found it
+        if self.propose(rows, ["output"]):
+            rows = super().chosen(path, **more)
         return label_sheets.joined(rows, self.sheet)
 
     def rated(

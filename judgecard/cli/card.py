@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,6 +30,7 @@ from nlgeval_lib.cli._options import (
 if TYPE_CHECKING:
     from judgecard import Card
     from judgecard.asked import Asking, Design
+    from judgecard.paired import Paired
     from nlgeval_lib.scoring.rows import Rows
 
 group = typer.Typer(rich_markup_mode=None, cls=CardGroup)
@@ -153,6 +154,7 @@ def card(options: Judging) -> None:
       nlgeval card gate card/card.json 'summeval.coherence.kendall.low >= .3'
     """
     import judgecard as cards
+    from nlgeval_lib import files
 
     check_files(options.config, options.matrix)
     if Path(options.output).exists() and not Path(options.output).is_dir():
@@ -183,6 +185,7 @@ def card(options: Judging) -> None:
             run.check()
             options.plan(f"{run.name}, ", run.planned(), run.engine, run.store)
             return
+        files.check(Path(options.output, "card.json"))
         result = run.card(quiet=options.quiet)
         failures(run.outcome)
     _write(result, options)
@@ -198,11 +201,10 @@ def _write(result: Card, options: Judging) -> None:
     written = result.write(options.output)
     written.append(config_files.write(options.output, said(options)))
     _say_card(result.numbers, written, options.output)
-    statuses = [
-        part["coverage"]["statuses"] for part in result.numbers["sets"].values()
-    ]
-    if any(counts.get("failed") or not counts.get("ok", 1) for counts in statuses):
-        raise typer.Exit(SOME_MISSING)
+    for numbers in result.numbers["sets"].values():
+        counts = numbers["coverage"]["statuses"]
+        if counts.get("failed") or not _scored(counts):
+            raise typer.Exit(SOME_MISSING)
 
 
 def _say_card(numbers: Any, written: Sequence[Path], folder: str) -> None:
@@ -219,7 +221,8 @@ def _say_of_sets(result: Card) -> None:
         if counts.get("out_of_range"):
             note(
                 f"{counts['out_of_range']} scores of {name} are off --scale and count "
-                "as missing (out_of_range)"
+                "as missing (out_of_range); with another --scale what is answered is "
+                "read again, and not asked"
             )
         for aspect, measured in numbers.get("aspects", {}).items():
             kendall = measured.get("dataset", {}).get("kendall", {})
@@ -230,10 +233,14 @@ def _say_of_sets(result: Card) -> None:
                     f"{name}, {aspect}: it orders outputs the other way round than "
                     "people do; where less is better, --reverse COLUMN"
                 )
-        scored = counts.get("ok", 0) + counts.get("verdicts", 0)
-        if counts.get("failed") and scored < 3:
+        if counts.get("failed") and _scored(counts) < 3:
             say(f"error: no card is made: of {name} {counts['failed']} requests failed")
             raise typer.Exit(SOME_MISSING)
+
+
+def _scored(counts: Mapping[str, int]) -> int:
+    """How many judgments have a score or a verdict, of those by status."""
+    return counts.get("ok", 0) + counts.get("verdicts", 0)
 
 
 def _check_judge(options: Judging) -> None:
@@ -304,6 +311,31 @@ def _own_rows(options: AskedJudge) -> Rows:
     return data
 
 
+def _are_pairs(options: AskedJudge) -> bool:
+    """Whether the judge compares two outputs, or the rows of the file are pairs."""
+    from judgecard.pair_judges import OUTPUTS
+    from nlgeval_lib.prompts import prompt_files
+
+    if options.evaluator == "preference":
+        return True
+    if options.prompt and prompt_files.read(options.prompt).of_pairs:
+        return True
+    rows = options.chosen(options.input, format=options.input_format)
+    return {*OUTPUTS} <= {*rows.theirs}
+
+
+def _own_pairs(options: AskedJudge) -> Paired:
+    """The pairs of a file of one's own, with what people prefer."""
+    from judgecard import pair_judges, paired
+
+    rows = options.proposed(
+        options.input, pair_judges.NEEDED, format=options.input_format
+    )
+    verdicts = rows.only(lambda name: name == "preference")
+    note(pair_judges.code_of(verdicts, ["preference"]))
+    return paired.of_rows(rows)
+
+
 def _judge_of(options: Judging, data: Sequence[Any]) -> Asking:
     """The judge of a card, and how much it is to be asked."""
     from judgecard.asked import Design
@@ -338,8 +370,11 @@ def rated_sets(options: AskedJudge) -> list[Any]:
     if options.input:
         human_scale = scale_of(options.human_scale, "--human-scale")
         try:
-            rated = of_rows(_own_rows(options))
-            data.append(with_human_scale(rated, human_scale))
+            if _are_pairs(options):
+                data.append(_own_pairs(options))
+            else:
+                rated = of_rows(_own_rows(options))
+                data.append(with_human_scale(rated, human_scale))
         except InputError as error:
             lacking.append(str(error))
     if lacking:
@@ -575,22 +610,30 @@ def gate(
         answer = tell(text, result.numbers)
         fails = fails or not answer.holds
         typer.echo(f"{'holds' if answer.holds else 'FAILS'}  {answer.words}")
-    if bar and _is_worse(cards.read(bar), result, allow or ()):
+    if bar and _is_worse(cards.read(bar), result, allow or (), bool(condition)):
         typer.echo("FAILS  it follows the ratings worse than the card that set the bar")
         fails = True
     if fails:
         raise typer.Exit(SOME_MISSING)
 
 
-def _is_worse(bar: Card, current: Card, allowed: Sequence[str]) -> bool:
-    """Whether a card is worse than the one that set the bar, pair by pair; said."""
+def _is_worse(
+    bar: Card, current: Card, allowed: Sequence[str], has_conditions: bool
+) -> bool:
+    """Whether a card is worse than the one that set the bar, pair by pair; said.
+
+    Raises: ValueError where the two cannot be compared, and nothing else is asked.
+    """
     import judgecard as cards
     from judgecard import fingerprint
 
     for line in fingerprint.check_same(bar.numbers, current.numbers, allowed):
         note(line)
     if not bar.judged or not current.judged:
-        note("a card without scores.csv beside it is not compared pair by pair")
+        told = "a card without scores.csv beside it is not compared pair by pair"
+        if not has_conditions:
+            raise ValueError(f"{told}, and no condition is given: nothing is gated")
+        note(told)
         return False
     table = cards.compared(bar, current)
     echo([table])

@@ -74,6 +74,9 @@ def doctor(options: Doctor) -> None:
     scores = options.score or ()
     request = doctor.Asked(options.file, scores, options.human, of_numbers)
 
+    if options.sheet:
+        options.chosen(options.file, format=options.input_format)
+
     def read(mapping: Sequence[str], values: Sequence[str]) -> Rows:
         more = _with(options, mapping, values)
         return more.chosen(

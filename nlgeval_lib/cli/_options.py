@@ -153,7 +153,7 @@ class Planning:
         None, min=1, help="Dry run: new tokens a second, for the time."
     )
     price: str = option(
-        "", metavar="IN,OUT", help="Dry run: price of a million prompt and new tokens."
+        "", metavar="IN,OUT", help="The price of a million prompt and new tokens."
     )
 
     def choice(self) -> EngineChoice:

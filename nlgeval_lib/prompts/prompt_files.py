@@ -89,7 +89,7 @@ def read(prompt: str | Path) -> PromptFile:
             text = path.read_text(encoding="utf-8-sig")
         except FileNotFoundError:
             raise ValueError(
-                f"prompt {path}: no such file; a prompt is a text with {{output}}, or "
+                f"prompt {text}: no such file; a prompt is a text with {{output}}, or "
                 "the path of a file that holds one"
             ) from None
         except (OSError, UnicodeDecodeError) as error:

@@ -194,10 +194,9 @@ def _quantile(df: float, p: float) -> float:
 
 
 if special is None:
-    normal = NormalDist()
     special = SimpleNamespace(
         stdtr=_below,
         stdtrit=_quantile,
-        ndtri=normal.inv_cdf,
+        ndtri=np.vectorize(NormalDist().inv_cdf),  # also of an array, as scipy's
         ndtr=lambda z: math.erfc(-z / math.sqrt(2)) / 2,
     )

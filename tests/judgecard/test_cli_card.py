@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -153,6 +154,86 @@ def test_what_failed_is_asked_again_and_told_by_the_exit_code(
     assert run(*once) == 0
 
 
+def test_a_place_that_is_none_is_told_before_anything_is_asked(
+    own: Path,
+    server: LoopbackServer,
+    handler: type[Answering],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(*command(server, "-o", "mine.csv/card")) == 1
+    assert "cannot write mine.csv/card" in capsys.readouterr().err
+    assert handler.asked == 0
+
+
+def test_a_package_that_is_missing_is_told_before_anything_is_asked(
+    own: Path,
+    server: LoopbackServer,
+    handler: type[Answering],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, "statsmodels", None)
+    assert run(*command(server)) == 1
+    assert "nlgeval-lib[stats]" in capsys.readouterr().err
+    assert handler.asked == 0
+
+
+def test_without_matplotlib_the_card_has_all_but_figures(
+    own: Path,
+    server: LoopbackServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert run(*command(server)) == 0
+    written = {path.name for path in Path("card").iterdir()}
+    assert {"card.html", "at_a_glance.svg", "scores.csv", "card.toml"} <= written
+    assert not any(name.endswith(".png") for name in written)
+    assert "pip install matplotlib" in capsys.readouterr().err
+    assert run("card", "share", "card", "-o", "sent.html") == 0
+
+
+def test_scores_off_the_scale_are_read_again_and_not_asked(
+    own: Path,
+    server: LoopbackServer,
+    handler: type[Answering],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    wrong = [word.replace("1-10", "50-90") for word in command(server)]
+    assert run(*wrong) == 1
+    assert "another --scale" in capsys.readouterr().err
+    assert "No answer could be read" in Path("card/card.md").read_text()
+    assert run(*command(server)) == 0
+    assert handler.asked == 48
+
+
+def test_pairs_of_ones_own(own: Path, server: LoopbackServer) -> None:
+    lines = ["question,text_a,text_b,winner"]
+    for number in range(30):
+        first = "word " * (1 + number % 7)
+        second = "word " * (1 + number % 5)
+        winner = "A" if len(first) > len(second) else "B"
+        if len(first) == len(second):
+            winner = "tie"
+        lines.append(f"q{number}?,{first.strip()},{second.strip()},{winner}")
+    Path("pairs.csv").write_text("\n".join(lines) + "\n")
+    address = f"http://127.0.0.1:{server.port}/v1"
+    asked = ["-i", "pairs.csv", "--engine", "openai", "--base-url", address]
+    asked += ["-m", "mine", "-q"]
+    Path("two.txt").write_text("{instruction} 1: {output_1} 2: {output_2}. Which?")
+    # the server gives no verdict, and says so many words of each output
+    assert run("card", "--prompt", "two.txt", *asked, "-o", "two") == 1
+    assert "No answer could be read" in Path("two/card.md").read_text()
+    single = ["--prompt", "mine.txt", "--scale", "1-10", "--map", "output_1=text_a"]
+    assert run("card", *single, "--map", "output_2=text_b", *asked) == 0
+    card = json.loads(Path("card/card.json").read_text())
+    assert card["sets"]["pairs"]["pairs"] == 30
+    assert card["sets"]["pairs"]["accuracy"]["value"] == 1
+    [plan] = card["columns"].values()
+    assert plan["proposed"] == ["preference=winner"]
+    assert run("card", "gate", "card", "accuracy.value >= .9") == 0
+
+
 RATED = ["--prompt", "mine.txt", "--scale", "1-10", "-i", "mine.csv"]
 
 
@@ -172,6 +253,10 @@ RATED = ["--prompt", "mine.txt", "--scale", "1-10", "-i", "mine.csv"]
         (["card", *RATED, "--judge", "all-MiniLM-L6-v2"], "unknown judge"),
         (["card", *RATED, "--judge", "mini", "-m", "x"], "--model; leave one out"),
         (["card", *RATED], "--judge"),
+        (
+            ["card", "--prompt", "no.txt", "-i", "mine.csv", "--judge", "mini"],
+            "prompt no.txt: no such file",
+        ),
         (["card", "beside", "empty"], "no card in empty"),
         (["card", "gate", "mine.csv", "a > 1"], "is no card"),
         (

@@ -76,6 +76,19 @@ def test_own_columns_lead_to_a_command(more, command, here, monkeypatch, capsys)
     assert call(monkeypatch, capsys, *words).code == 0
 
 
+def test_own_pairs_lead_to_a_card(here, monkeypatch, capsys):
+    rows = own_rows()
+    winners = np.where(rows["anna"] > rows["ben"], "A", "B")
+    pairs = rows[["question"]].assign(
+        text_a=rows["reply"], text_b=rows["reply"].str.upper(), winner=winners
+    )
+    pairs.to_csv(here / "pairs.csv", index=False)
+    words = next_command(call(monkeypatch, capsys, "doctor", "pairs.csv").out)
+    assert words[:3] == ["card", "-e", "preference"]
+    assert {"output_1=text_a", "output_2=text_b", "preference=winner"} <= {*words}
+    assert "120" in call(monkeypatch, capsys, *words).out  # both orders
+
+
 def test_raters_of_usual_names_are_said(here, monkeypatch, capsys):
     frame = own_rows(judge=lambda quality: quality.round(2))
     names = {"anna": "rater_1", "ben": "rater_2"}

@@ -119,6 +119,11 @@ def test_a_gate_by_the_card_that_set_the_bar(
     assert "model was m, is n" in capsys.readouterr().err
     assert run(*gate, str(tmp_path / "other"), *bar, "--allow", "model") == 0
     assert run(*gate, str(tmp_path / "bar")) == 2
+    # without scores nothing is compared, and nothing else is asked
+    (tmp_path / "bar" / "scores.csv").unlink()
+    assert run(*gate, str(tmp_path / "worse"), *bar) == 2
+    assert "nothing is gated" in capsys.readouterr().err
+    assert run(*gate, str(tmp_path / "worse"), *bar, "overall.n > 1") == 0
 
 
 def test_a_recorded_judge_is_named_as_one_without_a_fingerprint() -> None:

@@ -147,6 +147,9 @@ from judgecard.in_tests import assert_card
 def test_asked():
     assert_card("card", "coherence.kendall.low >= .3")
 
+def test_misspelt():
+    assert_card("card", "coherance.kendall.low >= .3")
+
 @pytest.mark.judge_card("card", "coherence.kendall.low >= .1")
 def test_marked(card):
     assert card.numbers["title"] == "A judge"
@@ -176,7 +179,7 @@ def test_a_suite_that_names_the_plug_in(suite: Path, pytester: pytest.Pytester) 
     ran = pytester.runpytest_inprocess(
         "-p", "judgecard.in_tests", "-p", "no:xdist", "--junitxml=found.xml"
     )
-    ran.assert_outcomes(passed=1, failed=2, errors=1)
+    ran.assert_outcomes(passed=1, failed=3, errors=1)
     ran.stdout.fnmatch_lines(
         [
             "*A judge",
@@ -186,6 +189,8 @@ def test_a_suite_that_names_the_plug_in(suite: Path, pytester: pytest.Pytester) 
     )
     ran.stdout.fnmatch_lines(["*>= 0.8 proved not to hold: it is 0.1, *"])
     ran.stdout.fnmatch_lines(["*needs a marker*judge_card*"])
+    ran.stdout.fnmatch_lines(["*has no 'coherance'; did you mean 'coherence'*"])
+    ran.stdout.no_fnmatch_line("*conditions.py*")
     found = ElementTree.parse(suite / "found.xml").iter("property")
     properties = {row.attrib["name"]: row.attrib["value"] for row in found}
     assert properties == {

@@ -62,6 +62,24 @@ def test_a_sheet_is_blind_and_goes_on(here, monkeypatch, capsys):
     assert "12 rated, 38 to go" in label("--n", "50").out
 
 
+def test_answers_come_back_where_names_do_not_tell(here, monkeypatch, capsys):
+    rows = pd.read_csv("rows.csv")
+    names = {"input_id": "place", "system_id": "bot", "output": "reply"}
+    rows.rename(columns=names).drop(columns="quality").to_csv("own.csv", index=False)
+
+    def told(*words: str) -> str:
+        got = call(monkeypatch, capsys, *words)
+        assert got.code == 0, got.err
+        return got.out
+
+    told("label", "own.csv", "--n", "60", "--by", "bot")
+    filled("labels.csv", rows)
+    sheet = ("own.csv", "--sheet", "labels.csv")
+    assert "60 of them rated" in (said := told("doctor", *sheet))
+    assert "output=reply" in said.partition("\nnext ")[2]
+    assert "mean ratings" in told("estimate", *sheet, "--score", "judge")
+
+
 def test_answers_come_back_to_their_rows(here, monkeypatch, capsys):
     rows = pd.read_csv("rows.csv")
     for name in ("anna.csv", "ben.csv"):

@@ -235,6 +235,18 @@ def test_without_numba_the_loops_give_the_same_and_say_that_they_are_slow(monkey
     assert len({str(one.message) for one in said}) == 1
 
 
+def test_without_scipy_normal_quantiles_are_of_arrays(monkeypatch):
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    name = "nlgeval_lib.statistics.bare"
+    spec = importlib.util.spec_from_file_location(name, classical.__file__)
+    bare = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, name, bare)
+    spec.loader.exec_module(bare)
+    assert bare.special is not special
+    shares = np.array([1e-300, 0.025, 0.5, 0.9])
+    assert bare.special.ndtri(shares) == pytest.approx(special.ndtri(shares), abs=1e-9)
+
+
 @pytest.mark.parametrize("df", [0.5, 1, 2.7, 7.5, 30, 350.5, 1e6])
 def test_without_scipy_t_and_the_normal_are_the_same(df):
     for t in (-60, -4, -1.96, -0.1, 0, 0.7, 2.5):
