@@ -1,8 +1,8 @@
 """CoAScore: relevant aspects are listed, then scored, then the target aspect is scored
 with that chain shown.
 
-The paper's three stages (figure 1, sections 3.2 to 3.4), which `CoAScore.stages` runs,
-or fewer for the variants of the ablations:
+The paper's three stages (figure 1, sections 3.2 to 3.4), or fewer for the variants of
+the ablations:
 
   I    relevant aspects A_1, ..., A_m (equation 2): `_chains`, `read_chain`
   II   their scores S_1, ..., S_m (equation 3): `_aspect_scores`, `read_scores`
@@ -20,7 +20,7 @@ import re
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -29,10 +29,10 @@ from nlgeval_lib.engines import Sampling
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import choose, named_texts
 from nlgeval_lib.evaluators.judge import answered, combine, cut, failed, most_frequent
-from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore, RatingSettings
+from nlgeval_lib.evaluators.llmscore import Aspect, LLMScore
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.names import NUMBER_WORDS
-from nlgeval_lib.parsers.lists import AspectScores, aspect_scores, aspects, normal
+from nlgeval_lib.parsers.lists import aspect_scores, aspects, normal
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
@@ -150,7 +150,7 @@ class CoAScore(LLMScore):
         unscored: str = "omit",
         list_sampling: Sampling | Mapping[str, Any] | None = None,
         aspect_sampling: Sampling | Mapping[str, Any] | None = None,
-        **rating: Unpack[RatingSettings],
+        **rating: Any,
     ) -> None:
         super().__init__(task, **rating)
         if not isinstance(n, int) or n < 1:
@@ -176,13 +176,12 @@ class CoAScore(LLMScore):
             relevant = tuple(itertools.starmap(Aspect, definitions.items()))
             self.own[self.task.target(target)] = relevant
         # Room for about 64 tokens an aspect and 32 a score.
-        self.list_sampling = self.greedy(128 + 64 * n, list_sampling)
-        self.aspect_sampling = self.greedy(64 + 32 * n, aspect_sampling)
+        defaults = {"temperature": 0.0, "max_tokens": 128 + 64 * n}
+        self.list_sampling = self.sampling_of(defaults, list_sampling)
+        defaults["max_tokens"] = 64 + 32 * n
+        self.aspect_sampling = self.sampling_of(defaults, aspect_sampling)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
-        """Relevant aspects (once a target), their scores, the target's score: as many
-        of these stages as the variant has.
-        """
         targets = [self.task.target(sample.aspect) for sample in samples]
         chain_of = yield from self._chains(list(dict.fromkeys(targets)))
         chains = [chain_of[target] for target in targets]
@@ -207,9 +206,7 @@ class CoAScore(LLMScore):
     # -- stage I: the relevant aspects
 
     def _chains(self, targets: Sequence[Aspect]) -> Stages[dict[Aspect, Chain]]:
-        """The chain of each target (equation 2; prompt: Table 9); nothing is asked where
-        the aspects are known.
-        """
+        """The chain of each target (equation 2; prompt: Table 9)."""
         chains: dict[Aspect, Chain] = {}
         for target in targets:
             relevant = self.own.get(target)
@@ -292,13 +289,11 @@ class CoAScore(LLMScore):
         return Chain(chosen, len(listed), missing)
 
     def list_reader(self, stage: str) -> Callable[[Completion], bool] | None:
-        """Whether stage I's completion gives a chain; no other stage lists anything."""
         if stage != "aspects":
             return None
         return lambda completion: self.read_chain(completion).missing is None
 
     def schema(self, stage: str = "score") -> Mapping[str, Any]:
-        """Of stage I a list of n names with definitions; else that of `LLMScore`."""
         if stage == "aspects":
             room = self.list_sampling.max_tokens
             return schemas.named_texts("aspects", self.n, self.n, room)
@@ -309,9 +304,7 @@ class CoAScore(LLMScore):
     def _aspect_scores(
         self, samples: Sequence[Sample], chains: Sequence[Chain]
     ) -> Stages[list[dict[str, Judgment]]]:
-        """For each sample {aspect's name: judgment} (equation 3; prompt: Table 10), all
-        aspects in one request; empty where there is no chain, or no scores are needed.
-        """
+        """For each sample {aspect's name: judgment} (equation 3; prompt: Table 10)."""
         if self.variant == "random":
             return list(map(self._random, samples, chains))
         scores: list[dict[str, Judgment]] = [{} for _ in samples]
@@ -426,9 +419,7 @@ class CoAScore(LLMScore):
         chain: Chain,
         scores: Mapping[str, Judgment],
     ) -> str:
-        """The prompt of Table 11 (equation 4): the aspects with definition and score,
-        or for `w/o score` without scores.
-        """
+        """The prompt of Table 11 (equation 4)."""
         words = self.task.words(sample, target)
         if self.variant == "w/o score":
             lines = "\n".join(map(str, chain.aspects))
@@ -452,9 +443,6 @@ class CoAScore(LLMScore):
         )
 
     def settings(self) -> dict[str, Any]:
-        """The variant and its chains; `own` is for how many targets the aspects were
-        given.
-        """
         return {
             **super().settings(),
             "variant": self.variant,
@@ -466,18 +454,12 @@ class CoAScore(LLMScore):
         }
 
     def templates(self) -> tuple[Template, ...]:
-        """The prompts of the variant's stages."""
         names = VARIANTS[self.variant]
         return tuple(prompts.template(f"coascore/{name}") for name in names)
 
 
 # Greedy judges often write the same scores for many outputs, and plans always do.
-@functools.lru_cache(maxsize=1024)
-def _scores_in(
-    text: str | None, names: tuple[str, ...], low: float, high: float
-) -> AspectScores:
-    """`aspect_scores`, read once for each text."""
-    return aspect_scores(text, names, low, high)
+_scores_in = functools.lru_cache(maxsize=1024)(aspect_scores)
 
 
 def _with_chain(

@@ -7,11 +7,11 @@ import itertools
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 from nlgeval_lib.evaluators import encoders
 from nlgeval_lib.evaluators.base import Unavailable, choose
-from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, PairSettings, version
+from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
 from nlgeval_lib.records import Judgment, Status
 
 _SURELY_WHOLE = 120  # a text of fewer characters has fewer tokens than any limit
@@ -37,9 +37,7 @@ class OfEncoder(PairMetric):
     papers: str  # the paper's encoder
     travels = True
 
-    def __init__(
-        self, *, model: str | Path | None = None, **pairs: Unpack[PairSettings]
-    ) -> None:
+    def __init__(self, *, model: str | Path | None = None, **pairs: Any) -> None:
         super().__init__(**pairs)
         if model is None:
             _say_stand_in(self.name, self.papers)
@@ -124,7 +122,7 @@ class BertScore(OfEncoder):
         layer: int | None = None,
         value: str = "f",
         batch_size: int = 32,
-        **pairs: Unpack[PairSettings],
+        **pairs: Any,
     ) -> None:
         super().__init__(model=model, **pairs)
         self.part = choose("value", value, self.parts)

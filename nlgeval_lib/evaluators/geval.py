@@ -7,11 +7,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, Unpack
+from typing import Any
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators.base import choose, field_of
-from nlgeval_lib.evaluators.judge import Judge, JudgeSettings, numbers
+from nlgeval_lib.evaluators.judge import Judge, numbers
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.prompts import Template
@@ -24,8 +24,6 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
     "mean": {"temperature": 1.0, "max_tokens": 16, "n": 20},
     "weighted": {"temperature": 0.0, "max_tokens": 16, "logprobs": 20},
 }
-# The slots that a template may have.
-_SLOTS = ("output", "instruction", "source", "context", "rubric", "aspect", "reference")
 
 
 class GEval(Judge):
@@ -35,7 +33,7 @@ class GEval(Judge):
     method: `plain`, the score that a greedy completion states; `mean`, of 20 sampled
     completions; `weighted`, the mean of the scale's numbers (of one digit) by the
     judge's probabilities where it writes the score.
-    template: a `Template` or the name of one; its slots are fields of a sample.
+    template: a `Template` or the name of one; its slots are columns.
     low, high: the template's scale, whole numbers.
     flip: report `low + high - score`, for a scale on which 1 is best.
     judge: the settings of `Judge`.
@@ -60,7 +58,7 @@ class GEval(Judge):
         low: int = 1,
         high: int = 4,
         flip: bool = False,
-        **judge: Unpack[JudgeSettings],
+        **judge: Any,
     ) -> None:
         self.method = method
         self.low = low
@@ -71,14 +69,9 @@ class GEval(Judge):
         if isinstance(template, str):
             template = prompts.template(template)
         self.template: Template = template
-        slots = template.variables
-        unknown = [slot for slot in slots if slot not in _SLOTS]
-        if unknown:
-            raise ValueError(
-                f"template {template.name}: slots {', '.join(unknown)}; "
-                f"allowed: {', '.join(_SLOTS)}"
-            )
-        self.needs = tuple(slot.replace("reference", "references") for slot in slots)
+        self.needs = tuple(
+            slot.replace("reference", "references") for slot in template.variables
+        )
         super().__init__(**judge)
         if self.weigh:
             raise ValueError("weigh: G-Eval's own method 'weighted' does it")
@@ -86,12 +79,10 @@ class GEval(Judge):
             self.check_weighing("method weighted")
 
     def render(self, sample: Sample) -> str:
-        """The template with a sample's fields in its slots."""
         slots = {slot: field_of(sample, slot) for slot in self.template.variables}
         return self.template.render(**slots)
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """The parser `rating` with the template's scale."""
         return functools.partial(rating, low=self.low, high=self.high)
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:

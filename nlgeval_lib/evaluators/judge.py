@@ -1,9 +1,9 @@
 """The base of every evaluator that asks a language model.
 
-From a frame to scores: `given` makes the samples, `stages` yields what is asked stage
-by stage, `run` asks an engine through a store, `judged` reads the draws of one request
-with `read` (which calls the subclass's `parse`), `framed` makes the frame. `plan` goes
-the same way and asks nothing.
+From a frame to scores: `given` makes the samples, `stages` yields what is asked,
+`run` asks an engine through a store, `judged` reads the draws of one request with
+`read` (which calls the subclass's `parse`), `framed` makes the frame. `plan` goes the
+same way and asks nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Self, TypedDict
+from typing import Any, Self
 
 import pandas as pd
 
@@ -102,33 +102,6 @@ class ChatFormat:
         return Request(prompt=chat.text(prompt), id=id)
 
 
-class SettingsWithoutChat(TypedDict, total=False):
-    """`JudgeSettings` for a judge with a default of its own for `chat`."""
-
-    engine: Engine | None
-    store: Store | None
-    progress: Any
-    sampling: Sampling | Mapping[str, Any] | None
-    missing: str
-    structured: bool | str
-    room: int
-    weigh: bool
-
-
-class JudgeSettings(SettingsWithoutChat, total=False):
-    """The settings that each judge passes on to `Judge`, which explains them."""
-
-    chat: str | ChatFormat
-
-
-class Asking(TypedDict, total=False):
-    """Who is asked, in place of the evaluator's own: see `Judge.run`."""
-
-    engine: Engine | None
-    store: Store | None
-    progress: Any
-
-
 class Judge:
     """What all LLM evaluators share. A subclass writes `render` (or `stages`) and
     `reader` (or `parse`); the rest may stay.
@@ -189,7 +162,7 @@ class Judge:
         self.engine = engine
         self.store = store
         self.progress = progress
-        self.sampling = self.with_room(make_sampling(self.defaults, sampling))
+        self.sampling = self.sampling_of(self.defaults, sampling)
         self.chat = ChatFormat.named(chat)
         self.missing = missing
         self.structured = choose("structured", structured, (False, True, "json"))
@@ -222,12 +195,12 @@ class Judge:
         return read(completion.text).judgment()
 
     def request(self, sample: Sample) -> Request:
-        """What is asked for one sample; its completions are draws of one judgment."""
+        """What is asked for one sample."""
         return self.chat.request(self.render(sample), sample.id)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
-        """What is asked, and in the end one judgment a sample: a generator that yields
-        each `Stage` and is sent a list of draws a request.
+        """A generator that yields each `Stage`, is sent a list of draws a request, and
+        returns one judgment a sample.
         """
         requests = [self.request(sample) for sample in samples]
         sampling = self.shaped()
@@ -272,17 +245,15 @@ class Judge:
 
     # -- sampling, and the form of a completion
 
-    def with_room(self, sampling: Sampling) -> Sampling:
-        """The sampling settings of a stage, with the room for a reasoning."""
+    def sampling_of(
+        self,
+        defaults: Mapping[str, Any],
+        settings: Sampling | Mapping[str, Any] | None,
+    ) -> Sampling:
+        """The sampling of a stage, with the room for a reasoning."""
+        sampling = make_sampling(defaults, settings)
         most = sampling.max_tokens + self.room
         return dataclasses.replace(sampling, max_tokens=most)
-
-    def greedy(
-        self, max_tokens: int, settings: Sampling | Mapping[str, Any] | None
-    ) -> Sampling:
-        """The sampling of a further stage, temperature 0 unless its settings say so."""
-        defaults = {"temperature": 0.0, "max_tokens": max_tokens}
-        return self.with_room(make_sampling(defaults, settings))
 
     def form(self, stage: str = "score") -> Mapping[str, Any]:
         """What `structured` holds a stage's completions to, as settings of `Sampling`.
@@ -349,8 +320,8 @@ class Judge:
         return weigh(completion, stated, place, self.verdicts(sample))
 
     def check_weighing(self, what: str = "weigh") -> None:
-        """Pass where scores can be weighted by probabilities; `what` is the setting
-        that asks for it. Raises: ValueError.
+        """Pass where scores can be weighted, as the setting `what` asks for. Raises:
+        ValueError.
         """
         verdicts = self.verdicts()
         if not verdicts:
@@ -391,8 +362,8 @@ class Judge:
         store: Store | None = None,
         progress: Any = None,
     ) -> T:
-        """The result of such a generator as `stages`, asked of an engine; engine, store
-        and progress replace the evaluator's own. Raises: ValueError without an engine.
+        """The result of such a generator as `stages`; engine, store and progress replace
+        the evaluator's own. Raises: ValueError without an engine.
         """
         engine = engine or self.engine
         if engine is None:

@@ -13,7 +13,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators import encoders
@@ -22,9 +22,7 @@ from nlgeval_lib.evaluators.metric import (
     Found,
     Item,
     Metric,
-    MetricSettings,
     PairMetric,
-    PairSettings,
     version,
 )
 from nlgeval_lib.records import Judgment, Sample, Status
@@ -97,7 +95,7 @@ class BartScore(PairMetric):
         *,
         direction: str = "f",
         batch_size: int = 16,
-        **pairs: Unpack[PairSettings],
+        **pairs: Any,
     ) -> None:
         super().__init__(**pairs)
         self.likelihoods = _Likelihoods(model, batch_size)
@@ -158,7 +156,7 @@ class GPTScore(Metric):
         *,
         both: bool = False,
         batch_size: int = 16,
-        **metric: Unpack[MetricSettings],
+        **metric: Any,
     ) -> None:
         super().__init__(**metric)
         self.likelihoods = _Likelihoods(model, batch_size)
@@ -211,7 +209,7 @@ class _Question(Metric):
         *,
         max_tokens: int,
         batch_size: int = 8,
-        **metric: Unpack[MetricSettings],
+        **metric: Any,
     ) -> None:
         super().__init__(**metric)
         self.model = model
@@ -300,7 +298,7 @@ class UniEval(_Question):
         model: str | Path | None = None,
         max_tokens: int = 1024,
         batch_size: int = 8,
-        **metric: Unpack[MetricSettings],
+        **metric: Any,
     ) -> None:
         tasks = prompts.load_definitions("unieval")["tasks"]
         self.task = choose("task", task, tasks)
@@ -375,7 +373,7 @@ class SteamSHP(_Question):
         *,
         max_tokens: int = 512,
         batch_size: int = 8,
-        **metric: Unpack[MetricSettings],
+        **metric: Any,
     ) -> None:
         super().__init__(model, max_tokens=max_tokens, batch_size=batch_size, **metric)
 
@@ -439,7 +437,7 @@ class Comet(Metric):
         model: str | Path = "wmt22-comet-da.ckpt",
         reference: bool = True,
         batch_size: int = 8,
-        **metric: Unpack[MetricSettings],
+        **metric: Any,
     ) -> None:
         super().__init__(**metric)
         self.model = Path(model)
@@ -504,7 +502,7 @@ class Bleurt(PairMetric):
         model: str | Path = "BLEURT-20",
         *,
         batch_size: int = 16,
-        **pairs: Unpack[PairSettings],
+        **pairs: Any,
     ) -> None:
         super().__init__(**pairs)
         self.model = Path(encoders.placed(model))

@@ -10,12 +10,12 @@ import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Unpack
+from typing import Any
 
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import choose, field_of, named_texts
-from nlgeval_lib.evaluators.judge import Judge, JudgeSettings, numbers
+from nlgeval_lib.evaluators.judge import Judge, numbers
 from nlgeval_lib.names import plain
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.parsers.text import Parsed
@@ -157,14 +157,6 @@ class RatingTask:
         return words | (target.words if target else {})
 
 
-class RatingSettings(JudgeSettings, total=False):
-    """The settings that `CoAScore` passes on to `LLMScore`."""
-
-    low: int | None
-    high: int | None
-    targets: Mapping[str, str] | None
-
-
 class LLMScore(Judge):
     """A score for the aspect that each sample names (overall quality where it names
     none), on the task's scale.
@@ -200,7 +192,7 @@ class LLMScore(Judge):
         low: int | None = None,
         high: int | None = None,
         targets: Mapping[str, str] | None = None,
-        **judge: Unpack[JudgeSettings],
+        **judge: Any,
     ) -> None:
         super().__init__(**judge)
         self.task = RatingTask.named(task, low, high, targets)
@@ -212,12 +204,10 @@ class LLMScore(Judge):
         self.template: Template = prompts.template(self.prompt)
 
     def render(self, sample: Sample) -> str:
-        """The prompt of Table 8 for the aspect of a sample."""
         target = self.task.target(sample.aspect)
         return self.template.render(**self.task.words(sample, target))
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """`rating` with the task's scale and the name of the sample's aspect."""
         label = None if sample is None else self.task.target(sample.aspect).name
         low = self.task.low
         high = self.task.high
@@ -250,7 +240,6 @@ class LLMScoreCoT(LLMScore):
     )
 
     def form(self, stage: str = "score") -> Mapping[str, Any]:
-        """JSON alone. Raises: ValueError for a choice, as a chain is free text."""
         if self.structured != "json":
             raise ValueError(
                 f"{self.name}: a chain of thought has no form to hold it to; "
@@ -259,6 +248,5 @@ class LLMScoreCoT(LLMScore):
         return super().form(stage)
 
     def schema(self, stage: str = "score") -> dict[str, Any]:
-        """The chain of thought as `reasoning`, then the `score`."""
         room = self.sampling.max_tokens
         return schemas.a_reasoned_score(self.choices, "reasoning", room)

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Unpack
+from typing import Any
 
 from nlgeval_lib.evaluators.base import choose
-from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, PairSettings, version
+from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
 from nlgeval_lib.evaluators.reference_metrics import RememberingStemmer, unspaced
 
 # For each part of speech a block of groups of words that share a meaning, a line each,
@@ -60,7 +60,7 @@ class Meteor(PairMetric):
         synonyms: bool = True,
         tokenize: str = "word",
         rematch: bool = False,
-        **pairs: Unpack[PairSettings],
+        **pairs: Any,
     ) -> None:
         super().__init__(**pairs)
         self.synonyms = synonyms

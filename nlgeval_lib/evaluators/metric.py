@@ -1,15 +1,14 @@
 """Metrics whose value is a function of some texts, computed once for each.
 
 A subclass of `Metric` cuts each row into items (tuples of texts) and computes the
-values of items; the base looks items up in a cache on disk, computes those that are not
-there chunk by chunk, and joins the values of a row's items to its score. The items of a
+values of items; the base looks items up in a cache on disk, computes the others chunk
+by chunk, and joins the values of a row's items to its score. The items of a
 `PairMetric` are (output, reference) pairs.
 """
 
 from __future__ import annotations
 
 import abc
-import contextlib
 import importlib.metadata
 import itertools
 import math
@@ -17,7 +16,7 @@ import statistics
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, TypedDict, Unpack
+from typing import Any, ClassVar
 
 import pandas as pd
 
@@ -33,15 +32,8 @@ Item = tuple[str, ...]  # the texts that a value depends on, or their hashes
 Found = Values | Judgment  # an item's values, or why it has none
 
 
-class MetricSettings(TypedDict, total=False):
-    """The setting that each metric passes on to `Metric`, which explains it."""
-
-    cache: bool | str | Path
-
-
 class Metric(abc.ABC):
-    """A metric with a disk cache of its values by content, which several processes fill
-    together.
+    """A metric with a disk cache of its values by content.
 
     cache: True: `files.state("metrics")`; a path: that file; False: none.
 
@@ -129,8 +121,8 @@ class Metric(abc.ABC):
         except base.Unavailable:
             settings = {"settings": "unavailable"}
         part = self.part if len(self.parts) > 1 else None
-        settings = {"value": part, **self.rules(), **settings}
-        return base.signature(self.name, **settings, v=self.revision_of_code)
+        rules = {"value": part, **self.rules()}
+        return base.signature(self.name, **rules, **settings, v=self.revision_of_code)
 
     def score(self, frame: pd.DataFrame) -> pd.DataFrame:
         """`value, status, reason` of each row of a frame, with the frame's index;
@@ -226,16 +218,10 @@ class Metric(abc.ABC):
         # tokenise and to pad.
         absent.sort(key=lambda item: (len(item[-1]), item[::-1]))
         with progress.bar(total=len(absent), desc=self.name, unit="item") as bar:
-            # The first time without the chunks that another process is at; then it has
-            # stored them, or has ended without.
-            for wait in (False, True):
-                for start in range(0, len(absent), self.chunk):
-                    chunk = absent[start : start + self.chunk]
-                    todo = {item: keys[item] for item in chunk if item not in values}
-                    if todo:
-                        computed = self._chunk(todo, wait)
-                        values |= computed
-                        bar.update(len(computed))
+            for start in range(0, len(absent), self.chunk):
+                chunk = absent[start : start + self.chunk]
+                values |= self._chunk({item: keys[item] for item in chunk})
+                bar.update(len(chunk))
 
     def _found(self, saved: Mapping[Any, tuple[float, str]]) -> dict[Item, Found]:
         """Saved values (item -> value, reason) as each of `parts`; counts them."""
@@ -274,38 +260,23 @@ class Metric(abc.ABC):
         self.details["cached"] += len(cached)
         return cached
 
-    def _chunk(self, keys: dict[Item, bytes], wait: bool) -> dict[Item, Found]:
-        """Compute and store what the cache lacks of these items (item -> key); nothing
-        where another process is at one of them, unless `wait`.
-        """
-        claim: contextlib.AbstractContextManager[bool] = contextlib.nullcontext(True)
-        if self.cache is not None:
-            claim = self.cache.alone(keys.values(), wait)
-        with claim as alone:
-            if not alone:
-                return {}
-            # Another process may have stored some since they were looked up.
-            stored = self._stored(keys)
-            absent = [item for item in keys if item not in stored]
-            computed: dict[Item, Found] = {}
-            if absent:
-                computed = dict(zip(absent, self.compute(absent), strict=True))
-            # Values alone are stored; an item without one is computed again next time.
-            fresh = {}
-            for item, values in computed.items():
-                if isinstance(values, tuple):
-                    fresh[keys[item]] = values
-            if self.cache is not None and fresh:
-                self.cache.put(fresh)
+    def _chunk(self, keys: dict[Item, bytes]) -> dict[Item, Found]:
+        """Compute and store what the cache lacks of these items (item -> key)."""
+        # Another process may have stored some since they were looked up.
+        outcomes = self._stored(keys)
+        absent = [item for item in keys if item not in outcomes]
+        if not absent:
+            return outcomes
+        # Values alone are stored; an item without one is computed again next time.
+        fresh = {}
+        for item, values in zip(absent, self.compute(absent), strict=True):
+            outcomes[item] = values
+            if isinstance(values, tuple):
+                fresh[keys[item]] = values
+        if self.cache is not None and fresh:
+            self.cache.put(fresh)
         self.details["computed"] += len(fresh)
-        return stored | computed
-
-
-class PairSettings(MetricSettings, total=False):
-    """The settings that each metric of pairs passes on to `PairMetric`."""
-
-    multi: str | None
-    empty: str
+        return outcomes
 
 
 class PairMetric(Metric):
@@ -329,7 +300,7 @@ class PairMetric(Metric):
         *,
         multi: str | None = None,
         empty: str = "nan",
-        **metric: Unpack[MetricSettings],
+        **metric: Any,
     ) -> None:
         super().__init__(**metric)
         if multi is not None:

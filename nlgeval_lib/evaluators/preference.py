@@ -2,8 +2,7 @@
 with `{output_1}` and `{output_2}`.
 
 A completion says which output it prefers of those as they are shown (`read_verdict`);
-`Preference._of_pair` turns that into the pair's own output 1 and 2 and makes one
-verdict of both orders.
+`Preference._of_pair` turns that into the pair's own output 1 and 2.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from nlgeval_lib.engines import Request
 from nlgeval_lib.evaluators.base import choose, field_of, samples
-from nlgeval_lib.evaluators.judge import Judge, JudgeSettings, most_frequent
+from nlgeval_lib.evaluators.judge import Judge, most_frequent
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.choices import preference
 from nlgeval_lib.parsers.text import Parsed
@@ -110,7 +109,7 @@ class Preference(Judge):
         rule: str = "agree",
         labels: Sequence[str] = ("A", "B"),
         tie: bool = True,
-        **judge: Unpack[JudgeSettings],
+        **judge: Any,
     ) -> None:
         super().__init__(**judge)
         self.rule = choose("rule", rule, verdicts.RULES)
@@ -159,15 +158,13 @@ class Preference(Judge):
         shown = (sample.output, str(sample.extra[_SECOND]))
         if order == "swapped":
             shown = shown[::-1]
-        texts = dict(zip(prompt_files.PAIR, shown, strict=True))
-        system = None
-        if self.prompt.system.body:
-            system = _filled(self.prompt.system, sample, texts)
-        user = _filled(self.prompt.user, sample, texts)
+        names = self.prompt.placeholders
+        texts = {name: field_of(sample, name) for name in names}
+        texts |= zip(prompt_files.PAIR, shown, strict=True)
+        user, system = self.prompt.filled(texts)
         return self.chat.request(user, f"{sample.id}/{order}", system)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
-        """Both orders of all pairs in one stage; one judgment a pair."""
         requests = []
         for sample in samples:
             requests += [self.in_order(sample, order) for order in ORDERS]
@@ -205,9 +202,7 @@ class Preference(Judge):
     def _of_order(
         self, draws: Sequence[Completion], sample: Sample
     ) -> tuple[float, list[Judgment]]:
-        """What the draws of one order say of the outputs as shown: 1, 2, 0 for a tie,
-        NaN for none; and the draws that say nothing.
-        """
+        """What one order's draws say of the outputs as shown, and those without a say."""
         judgments = [self.read(draw, sample) for draw in draws]
         without = [j for j in judgments if j.status is not Status.OK]
         codes = [j.value for j in judgments if j.status is Status.OK]
@@ -228,7 +223,6 @@ class Preference(Judge):
         return Judgment(code, details=MappingProxyType({"rule": verdict.rule}))
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """`read_verdict` with this judge's labels and rule for ties."""
         return functools.partial(read_verdict, labels=self.labels, tie=self.tie)
 
     def templates(self) -> tuple[Template, ...]:
@@ -241,13 +235,6 @@ class Preference(Judge):
             "labels": "/".join(self.labels),
             "tie": self.tie,
         }
-
-
-def _filled(template: Template, sample: Sample, shown: Mapping[str, str]) -> str:
-    """The template with the pair's texts, the outputs as they are shown."""
-    texts = {name: field_of(sample, name) for name in template.variables}
-    texts |= {name: text for name, text in shown.items() if name in texts}
-    return template.render(**texts)
 
 
 def by_order(scores: pd.DataFrame) -> pd.DataFrame:

@@ -13,7 +13,7 @@ import functools
 import re
 from collections.abc import Callable
 from types import MappingProxyType
-from typing import Any, Unpack
+from typing import Any
 
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Engine
@@ -22,7 +22,6 @@ from nlgeval_lib.evaluators.base import choose
 from nlgeval_lib.evaluators.judge import (
     ChatFormat,
     Judge,
-    SettingsWithoutChat,
     numbers,
     short_hash,
 )
@@ -110,7 +109,7 @@ class Prometheus(Judge):
         high: int | None = None,
         verbalizer: bool | str = False,
         chat: str | ChatFormat = "auto",
-        **judge: Unpack[SettingsWithoutChat],
+        **judge: Any,
     ) -> None:
         self.auto_chat = chat == "auto"
         super().__init__(chat="messages" if self.auto_chat else chat, **judge)
@@ -171,16 +170,11 @@ class Prometheus(Judge):
         return rubric
 
     def scale(self, sample: Sample | None) -> tuple[int, int]:
-        """The lowest and the highest score that a sample can get; without a sample,
-        those of the common scale.
-        """
+        """The lowest and the highest score of a sample, or of the common scale."""
         rubric = None if sample is None else self.rubric_of(sample)
         return self.common_scale if rubric is None else rubric.scale
 
     def render(self, sample: Sample) -> str:
-        """The prompt of one sample: instruction, response, and (unless switched off)
-        rubric and reference answer.
-        """
         rubric = self.rubric_of(sample)
         low, high = self.scale(sample)
         texts = [sample.instruction]
@@ -202,16 +196,12 @@ class Prometheus(Judge):
         return self.template.render(**values)
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """The parser of a feedback with `[RESULT]` and a score; `rating` where there is
-        no feedback, or JSON is asked for.
-        """
         low, high = self.scale(sample)
         if not self.feedback or self.structured == "json":
             return functools.partial(rating, low=low, high=high)
         return functools.partial(read_feedback, low=low, high=high, mode=self.parser)
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The score after the feedback, which is in the details, on the sample's scale."""
         verdict = self.reader(sample)(completion.text)
         if isinstance(verdict, Feedback):
             if verdict.status is Status.UNPARSED:
@@ -234,11 +224,9 @@ class Prometheus(Judge):
         return ""
 
     def verdicts(self, sample: Sample | None = None) -> dict[str, float]:
-        """The scores of a sample's rubric, or of the common scale."""
         return {name: float(name) for name in numbers(*self.scale(sample))}
 
     def schema(self, stage: str = "score") -> dict[str, Any]:
-        """A `feedback`, then a `score` of the common scale."""
         scores = numbers(*self.common_scale)
         if not self.feedback:
             return schemas.a_score(scores)
@@ -256,9 +244,6 @@ class Prometheus(Judge):
         return bound
 
     def settings(self) -> dict[str, Any]:
-        """What the prompt shows, the scale and the parser; a rubric for all rows by a
-        hash.
-        """
         rubric: bool | str = self.with_rubric
         if self.rubric is not None:
             rubric = short_hash(self.rubric.text())

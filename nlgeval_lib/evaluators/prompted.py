@@ -6,12 +6,12 @@ import functools
 import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Unpack
+from typing import Any
 
 from nlgeval_lib.engines import Request
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import field_of
-from nlgeval_lib.evaluators.judge import Judge, JudgeSettings, numbers, short_hash
+from nlgeval_lib.evaluators.judge import Judge, numbers, short_hash
 from nlgeval_lib.evaluators.llmscore import RatingTask
 from nlgeval_lib.parsers.fields import json_field
 from nlgeval_lib.parsers.ratings import rating
@@ -58,7 +58,7 @@ class PromptedJudge(Judge):
         label: str = "",
         definitions: Mapping[str, str] | None = None,
         task: str = "",
-        **judge: Unpack[JudgeSettings],
+        **judge: Any,
     ) -> None:
         super().__init__(**judge)
         self.prompt = prompt_files.read(prompt)
@@ -95,27 +95,26 @@ class PromptedJudge(Judge):
 
     def render(self, sample: Sample) -> str:
         """The prompt of one sample, without the system text."""
-        return self._filled(self.prompt.user, sample)
+        user, _ = self._filled(sample)
+        return user
 
     def request(self, sample: Sample) -> Request:
-        """The prompt, and its system text where it has one."""
-        system = None
-        if self.prompt.system.body:
-            system = self._filled(self.prompt.system, sample)
-        return self.chat.request(self.render(sample), sample.id, system)
+        user, system = self._filled(sample)
+        return self.chat.request(user, sample.id, system)
 
-    def _filled(self, template: Template, sample: Sample) -> str:
-        """The template with the sample's texts, and the aspect's definition."""
-        texts = {name: field_of(sample, name) for name in template.variables}
+    def _filled(self, sample: Sample) -> tuple[str, str | None]:
+        """The user's turn and the system text, with the aspect's definition."""
+        names = self.prompt.placeholders
+        texts = {name: field_of(sample, name) for name in names}
         # A definition of the row itself counts before that of its aspect.
         is_open = "definition" in texts and not texts["definition"]
         if self._defined and is_open:
             texts["definition"] = self._defined.target(sample.aspect).definition
-        return template.render(**texts)
+        return self.prompt.filled(texts)
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """`json_field` where a field is named, else `rating` with the label, which is
-        the aspect's name where the prompt names the aspect.
+        """`json_field` where a field is named, else `rating` with the label, if need be
+        the aspect's name.
         """
         scale: dict[str, Any] = {"low": self.low, "high": self.high}
         if self.field:

@@ -7,10 +7,10 @@ import itertools
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Any
 
 from nlgeval_lib.evaluators.base import Unavailable, choose
-from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, PairSettings, version
+from nlgeval_lib.evaluators.metric import Found, Item, PairMetric, version
 from nlgeval_lib.records import Judgment, Status
 
 # Scripts without spaces between words: each letter stands alone, as in sacrebleu's
@@ -58,7 +58,7 @@ class Bleu(PairMetric):
         effective_order: bool = True,
         tokenize: str = "13a",
         lowercase: bool = False,
-        **pairs: Unpack[PairSettings],
+        **pairs: Any,
     ) -> None:
         super().__init__(**pairs)
         from sacrebleu.metrics import BLEU
@@ -161,7 +161,7 @@ class Rouge(PairMetric):
         stemmer: bool = False,
         value: str = "f",
         tokenize: str = "ascii",
-        **pairs: Unpack[PairSettings],
+        **pairs: Any,
     ) -> None:
         super().__init__(**pairs)
         self.part = choose("value", value, self.parts)

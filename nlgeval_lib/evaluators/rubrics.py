@@ -4,6 +4,7 @@ file of one's own.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
 import tomllib
@@ -157,10 +158,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _from_json(text: str) -> Any:
-    return files.from_json(text, object_pairs_hook=_once)
-
-
 def _from_yaml(text: str) -> Any:
     yaml: Any = importlib.import_module("yaml")
 
@@ -175,7 +172,7 @@ def _from_yaml(text: str) -> Any:
 # Ending of a rubric's file -> what reads its text; a name that is there twice raises.
 _LOADERS: dict[str, Callable[[str], Any]] = {
     ".toml": tomllib.loads,
-    ".json": _from_json,
+    ".json": functools.partial(files.from_json, object_pairs_hook=_once),
     ".yaml": _from_yaml,
     ".yml": _from_yaml,
 }

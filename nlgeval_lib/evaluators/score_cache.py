@@ -1,11 +1,8 @@
-"""Numbers kept on disk by what determines them. Several processes share out the work by
-`ValueCache.alone`: each takes the keys that no other one is at.
-"""
+"""Numbers kept on disk by what determines them."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import sqlite3
 import struct
@@ -63,46 +60,14 @@ class ValueCache:
             connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", rows)
 
     @contextlib.contextmanager
-    def alone(self, keys: Iterable[bytes], wait: bool) -> Iterator[bool]:
-        """Whether this process alone is at these keys until the block ends.
-
-        wait: wait until no other process is at any of them; off, give False at once.
-
-        Each key is locked as a byte of a file beside the cache: free when the process
-        ends, however it ends.
-        """
-        mode = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
-        with self._cache_errors():
-            # It is closed below, which frees the locks.
-            claims = open(self.path.with_suffix(".claims"), "ab")  # noqa: SIM115
-        with claims:
-            alone = True
-            try:
-                # Every process locks in the same order, so that no two can block each
-                # other.
-                for place in sorted(int.from_bytes(key[:7], "big") for key in keys):
-                    fcntl.lockf(claims, mode, 1, place)
-            except BlockingIOError:
-                alone = False
-            yield alone
-
-    @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """A connection for one operation: never carried into a forked process."""
         table = "scores (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
-        with (
-            self._cache_errors(),
-            contextlib.closing(sqlite3.connect(self.path, timeout=120)) as connection,
-        ):
-            connection.execute(f"CREATE TABLE IF NOT EXISTS {table}")
-            yield connection
-
-    @contextlib.contextmanager
-    def _cache_errors(self) -> Iterator[None]:
-        """Makes the cache's folder; what goes wrong in the block is a CacheError."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            yield
+            with contextlib.closing(sqlite3.connect(self.path, 120)) as connection:
+                connection.execute(f"CREATE TABLE IF NOT EXISTS {table}")
+                yield connection
         # The file is locked or read-only, the disk is full, or it cannot be opened.
         except (sqlite3.OperationalError, OSError) as error:
             raise CacheError(

@@ -6,14 +6,14 @@ import functools
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
 from nlgeval_lib.evaluators import encoders
 from nlgeval_lib.evaluators.base import choose
 from nlgeval_lib.evaluators.embedding_metrics import OfEncoder
-from nlgeval_lib.evaluators.metric import Found, Item, PairSettings, version
+from nlgeval_lib.evaluators.metric import Found, Item, version
 from nlgeval_lib.records import Judgment, Status
 
 # Embeddings kept in memory between calls: the same targets are compared with every
@@ -61,7 +61,7 @@ class SemScore(OfEncoder):
         max_tokens: int | None = None,
         dtype: str = "float32",
         batch_size: int = 32,
-        **pairs: Unpack[PairSettings],
+        **pairs: Any,
     ) -> None:
         super().__init__(model=model, **pairs)
         self.dtype = choose("dtype", dtype, ("float32", "float16"))

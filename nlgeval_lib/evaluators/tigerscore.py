@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Unpack
+from typing import Any
 
 import pandas as pd
 
@@ -19,7 +19,6 @@ from nlgeval_lib.evaluators.base import NotAllowed, choose
 from nlgeval_lib.evaluators.judge import (
     ChatFormat,
     Judge,
-    SettingsWithoutChat,
     short_hash,
 )
 from nlgeval_lib.names import plain
@@ -114,7 +113,7 @@ class TigerScore(Judge):
         task: str | None = None,
         decoder: str = "sum",
         chat: str | ChatFormat = "raw",
-        **judge: Unpack[SettingsWithoutChat],
+        **judge: Any,
     ) -> None:
         super().__init__(chat=chat, **judge)
         self.instruction = instruction
@@ -123,7 +122,6 @@ class TigerScore(Judge):
         self.needs = ("output",) if instruction else ("output", "instruction")
 
     def render(self, sample: Sample) -> str:
-        """The prompt of Table 9; source and context are its input."""
         return self.template.render(
             generation_instruction=sample.instruction or self.instruction,
             input_context=lines(sample.source, sample.context),
@@ -131,17 +129,12 @@ class TigerScore(Judge):
         )
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """The parser of the decoder: `error_analysis` or `tigerscore_authors`."""
         return error_analysis if self.decoder == "sum" else tigerscore_authors
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The penalties' sum; missing, and not perfect, where an analysis cannot be
-        read.
-        """
         return summed(self.reader(sample)(completion.text), self.task)
 
     def schema(self, stage: str = "score") -> dict[str, Any]:
-        """A list of errors, with the task's aspects. Raises: ValueError for `authors`."""
         if self.decoder == "authors":
             raise ValueError(
                 "decoder 'authors' reads the first line of an analysis, which JSON "

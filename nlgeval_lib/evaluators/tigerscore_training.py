@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Unpack
+from typing import Any
 
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request
@@ -17,7 +17,6 @@ from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import choose
 from nlgeval_lib.evaluators.judge import (
     Judge,
-    JudgeSettings,
     combine,
     cut,
     failed,
@@ -73,7 +72,7 @@ class TigerScoreReferenceBased(Judge):
         task: str,
         instruction: str = "",
         label: str = "Reference: ",
-        **judge: Unpack[JudgeSettings],
+        **judge: Any,
     ) -> None:
         super().__init__(**judge)
         if self.chat.style != "messages":
@@ -92,7 +91,7 @@ class TigerScoreReferenceBased(Judge):
             self.needs += ("instruction",)
 
     def render(self, sample: Sample) -> str:
-        """The prompt of the first turn, with the reference and the task's aspects."""
+        """The prompt of the first turn."""
         instruction = sample.instruction or self.instruction
         source = lines(sample.source, sample.context)
         reference = sample.references[0]
@@ -115,9 +114,7 @@ class TigerScoreReferenceBased(Judge):
         return self.first.render(**slots)
 
     def second(self, sample: Sample, analysis: str) -> Request:
-        """The second turn: the conversation so far with the judge's analysis, and the
-        prompt of Table 17.
-        """
+        """The second turn: the conversation so far, and the prompt of Table 17."""
         first = self.request(sample).messages or ()
         ask = prompts.render(
             "tigerscore/format_json", aspects_list=", ".join(self.task.aspects)
@@ -127,9 +124,7 @@ class TigerScoreReferenceBased(Judge):
         return Request(messages=(*first, answer, follow_up), id=sample.id)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
-        """The analyses of all samples, then each whole one, draw by draw, written as
-        JSON; the draws' scores are combined.
-        """
+        """The analyses of all samples, then each whole one written as JSON."""
         requests = [self.request(sample) for sample in samples]
         analyses = yield Stage("analyse", requests, self.sampling, _STAND_IN)
         rewritten = []
@@ -154,16 +149,10 @@ class TigerScoreReferenceBased(Judge):
             combined.append(combine(judgments, self.missing))
         return combined
 
-    def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """`error_analysis`, which reads JSON as well."""
-        return error_analysis
-
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The penalties' sum, from the JSON of the second turn."""
         return summed(error_analysis(completion.text), self.task)
 
     def schema(self, stage: str = "score") -> dict[str, Any]:
-        """A list of errors with the task's aspects, for the second turn."""
         return schemas.error_list(tuple(self.task.aspects), self.sampling.max_tokens)
 
     def settings(self) -> dict[str, Any]:
@@ -174,7 +163,6 @@ class TigerScoreReferenceBased(Judge):
         }
 
     def templates(self) -> Sequence[Template]:
-        """The prompts of both turns."""
         return (self.first, prompts.template("tigerscore/format_json"))
 
 
@@ -233,9 +221,7 @@ class AnalysisCheck(Judge):
     stand_in = "No"
     choices = ("Yes", "No")
 
-    def __init__(
-        self, question: str = "hallucination", **judge: Unpack[JudgeSettings]
-    ) -> None:
+    def __init__(self, question: str = "hallucination", **judge: Any) -> None:
         super().__init__(**judge)
         self.question = choose("question", question, ("hallucination", "reasonable"))
         self.needs = ("output", "instruction", "analysis")
@@ -244,7 +230,6 @@ class AnalysisCheck(Judge):
         self.template: Template = prompts.template(f"tigerscore/check_{question}")
 
     def render(self, sample: Sample) -> str:
-        """The prompt of Table 22, with the reference, or of Table 20."""
         values = {
             "instruction": sample.instruction,
             "input": lines(sample.source, sample.context),
@@ -256,13 +241,11 @@ class AnalysisCheck(Judge):
         return self.template.render(**values)
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """The parser `yes_no`."""
         return yes_no
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
         """Whether the answer speaks for the analysis. A yes or no that a sentence
-        contradicts is missing; of `hallucination`, sentences such as "does not
-        contain any factual errors" count where there is no yes or no.
+        contradicts is missing; without one, of `hallucination` the sentence counts.
         """
         answer = yes_no(completion.text)
         if self.question == "reasonable":
@@ -289,7 +272,6 @@ class AnalysisCheck(Judge):
         return dataclasses.replace(answer, value=1.0 - answer.value).judgment()
 
     def schema(self, stage: str = "score") -> dict[str, Any]:
-        """`{"answer": "Yes"}` or `{"answer": "No"}`."""
         answer = {"type": "string", "enum": list(self.choices)}
         return schemas.an_object({"answer": answer})
 

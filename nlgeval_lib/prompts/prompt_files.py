@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,6 +57,16 @@ class PromptFile:
         """The columns that fill the placeholders, in their order."""
         names = self.placeholders
         return tuple(name.replace("reference", "references") for name in names)
+
+    def filled(self, texts: Mapping[str, str]) -> tuple[str, str | None]:
+        """The user's turn and the system text (None for none), with each placeholder's
+        text; further texts are ignored.
+        """
+        parts = []
+        for part in self.templates:
+            own = {name: texts[name] for name in part.variables}
+            parts.append(part.render(**own))
+        return parts[0], parts[1] if len(parts) > 1 else None
 
     @property
     def of_pairs(self) -> bool:

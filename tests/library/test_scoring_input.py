@@ -145,10 +145,10 @@ def test_settings_have_the_types_of_the_signature():
     assert found == {"targets": {"wit": "Is it funny?"}, "seed": 3, "low": None}
     found = settings.parsed(
         evaluators.HDEval,
-        ["layers=1,2", 'use=["a", "b"]', 'criteria={"a": "b"}'],
+        ["layers=1,2", 'groups=["a", "b"]', 'criteria={"a": "b"}'],
         "hdeval",
     )
-    assert found == {"layers": (1, 2), "use": ("a", "b"), "criteria": {"a": "b"}}
+    assert found == {"layers": (1, 2), "groups": ("a", "b"), "criteria": {"a": "b"}}
     found = settings.parsed(OpenAIEngine, ["plain_http=yes", "timeout=90"], "openai")
     assert found == {"plain_http": True, "timeout": 90.0}
 

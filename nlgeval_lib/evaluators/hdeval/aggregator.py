@@ -30,7 +30,9 @@ _IMPUTE = {"drop": None, "mean": np.nanmean, "median": np.nanmedian}
 # break ties at random.
 _DECIMALS = 10
 # Arguments of `Aggregator`, which are its attributes as well.
-_SETTINGS = ("kind", "seed", "impute", "max_missing", "groups", "options")
+_SETTINGS = ("kind", "seed", "impute", "groups", "options")
+# The share of its criteria that a row may miss where gaps are imputed.
+_MOST_MISSING = 0.5
 
 
 def register(name: str, make: regressors.Maker) -> None:
@@ -57,9 +59,8 @@ class Aggregator:
     scikit-learn.
     seed: the estimator's random state.
     impute: what a missing criterion score becomes. drop: the row is missing (and not
-    trained on). mean, median: the criterion's value in training.
-    max_missing: with mean and median: rows that miss more than this share of their
-    criteria (0 to 1) stay missing.
+    trained on). mean, median: the criterion's value in training, unless more than half
+    of the row's criteria are missing.
     groups: targets with an estimator of their own, such as [("naturalness",
     "coherence"), ("groundedness",)]; None: one for all.
     options: settings of the estimator; for `criterion`, {target: criterion}.
@@ -77,7 +78,6 @@ class Aggregator:
         *,
         seed: int = 0,
         impute: str = "drop",
-        max_missing: float = 0.5,
         groups: Sequence[Sequence[str]] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
@@ -88,7 +88,6 @@ class Aggregator:
         self.kind = kind
         self.seed = seed
         self.impute = choose("impute", impute, _IMPUTE)
-        self.max_missing = max_missing
         self.groups = None if groups is None else tuple(map(tuple, groups))
         self.options = dict(options or {})
         self.needs_ratings = kind not in _WITHOUT_RATINGS
@@ -250,14 +249,13 @@ class Aggregator:
 
     def filled(self, scores: np.ndarray) -> np.ndarray:
         """The scores [rows, criteria] with what the policy puts in the gaps; NaN in
-        rows that stay missing. A criterion without a score in training is 0 in every
-        row: what is constant decides nothing.
+        rows that stay missing. A criterion without a score in training is 0 everywhere.
         """
         if self.fill is None:
             return scores
         gaps = np.isnan(scores)
         filled = np.where(gaps | ~self.known, self.fill, scores)
-        filled[gaps.mean(axis=1) > self.max_missing] = np.nan
+        filled[gaps.mean(axis=1) > _MOST_MISSING] = np.nan
         return filled
 
     def predict(self, X: pd.DataFrame) -> pd.DataFrame:
@@ -310,7 +308,7 @@ class Aggregator:
         """What a signature says: kind, policy, and what is not the default."""
         parts: dict[str, Any] = {"agg": self.kind, "impute": self.impute}
         if self.impute != "drop":
-            parts["impute"] += f"<={self.max_missing:g}"
+            parts["impute"] += f"<={_MOST_MISSING:g}"
         if self.needs_ratings and self.kind not in ("lr", "ridge"):
             parts["agg_seed"] = self.seed
         if self.options:
@@ -322,8 +320,7 @@ class Aggregator:
 
     def to_json(self) -> dict[str, Any]:
         """Settings, what it was fitted on, what it makes of the first rows of that, and
-        a perceptron's weights (other kinds are fitted again to the same): values of
-        JSON.
+        a perceptron's weights, as values of JSON.
         """
         names = (*_SETTINGS, "criteria", "targets", "notes")
         data = {name: getattr(self, name) for name in names}
@@ -343,9 +340,8 @@ class Aggregator:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Aggregator:
-        """The aggregator of `to_json`: fitted again, a perceptron with its weights put
-        back. Raises: ValueError where it predicts otherwise than the saved one;
-        KeyError where something is not there.
+        """The aggregator of `to_json`, fitted again. Raises: ValueError where it
+        predicts otherwise than the saved one; KeyError where something is not there.
         """
         self = cls(**{name: data[name] for name in _SETTINGS})
         if "scores" not in data:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Self, Unpack
+from typing import Any, Self
 
 import pandas as pd
 
@@ -33,10 +33,8 @@ from nlgeval_lib.evaluators.hdeval.criteria import (
     values,
 )
 from nlgeval_lib.evaluators.judge import (
-    Asking,
     ChatFormat,
     Judge,
-    JudgeSettings,
     most_frequent,
     numbers,
 )
@@ -56,7 +54,7 @@ _OWN_CRITERIA = (
     '{"Truth": "Is it true?", "Use": "Does it help?"}'
 )
 # Settings that are saved as they are, being values of JSON.
-_PLAIN = ("layers", "use", "seed", "structured", "missing")
+_PLAIN = ("layers", "seed", "structured", "missing")
 # What a plan takes for the answer to a decomposition prompt.
 _STAND_IN = "\n".join(
     f"{number}. Finer criterion {number}: how well the text does in part {number}."
@@ -126,9 +124,8 @@ class HDEval(Judge):
     `Aggregator`.
     layers: only the criteria of these are used ((1, 2) is Table 4's "w/o Layer 3"; 0 is
     the overall criterion).
-    use: only these criteria, by id.
     seed: of the aggregator and the importance.
-    impute, max_missing, groups: settings of `Aggregator`, where `aggregator` is a name.
+    impute, groups: settings of `Aggregator`, where `aggregator` is a name.
     decompose_sampling: sampling settings of decomposition prompts.
     judge: the settings of `Judge`.
 
@@ -168,39 +165,27 @@ class HDEval(Judge):
         aggregator: str | Aggregator = "mlp",
         *,
         layers: Sequence[int] | None = None,
-        use: Sequence[str] | None = None,
         seed: int = 0,
         impute: str = "drop",
-        max_missing: float = 0.5,
         groups: Sequence[Sequence[str]] | None = None,
         decompose_sampling: Sampling | Mapping[str, Any] | None = None,
-        **judge: Unpack[JudgeSettings],
+        **judge: Any,
     ) -> None:
         super().__init__(**judge)
         self.task = Task.named(task)
         self.needs = ("output", *self.task.needs)
         self.tree = _criteria_tree(self.task, criteria)
         self.layers = None if layers is None else tuple(sorted(set(layers)))
-        self.use = None if use is None else tuple(use)
         self.seed = seed
         if isinstance(aggregator, str):
-            aggregator = Aggregator(
-                aggregator,
-                seed=seed,
-                impute=impute,
-                max_missing=max_missing,
-                groups=groups,
-            )
-        elif (impute, max_missing, groups) != ("drop", 0.5, None):
+            aggregator = Aggregator(aggregator, seed=seed, impute=impute, groups=groups)
+        elif (impute, groups) != ("drop", None):
             raise ValueError(
-                "impute, max_missing and groups belong to the Aggregator that was given"
-            )
-        if use is not None and layers is not None:
-            raise ValueError(
-                "layers and use both say which criteria are scored; give one of them"
+                "impute and groups belong to the Aggregator that was given"
             )
         self.aggregator = aggregator
-        self.decompose_sampling = self.greedy(1024, decompose_sampling)
+        defaults = {"temperature": 0.0, "max_tokens": 1024}
+        self.decompose_sampling = self.sampling_of(defaults, decompose_sampling)
         self.used()  # criteria that are not there are refused now
 
     @property
@@ -221,12 +206,9 @@ class HDEval(Judge):
     # -- criteria
 
     def used(self) -> list[Node]:
-        """The criteria that are scored, in the tree's order. Raises: ValueError for ids
-        or layers that the tree does not have.
+        """The criteria that are scored, in the tree's order. Raises: ValueError for
+        layers that the tree does not have.
         """
-        if self.use is not None:
-            chosen = [self.tree.node(id).id for id in self.use]
-            return [node for node in self.tree.walk() if node.id in chosen]
         nodes = self.tree.nodes(self.layers)
         layers = self.layers
         existing = {node.layer for node in nodes}
@@ -237,12 +219,8 @@ class HDEval(Judge):
             )
         return nodes
 
-    def features(
-        self, data: Any, **asking: Unpack[Asking]
-    ) -> dict[str, list[Judgment]]:
-        """Criterion's id -> its judgment of each row or sample, without an aggregator;
-        arguments as for `judge`.
-        """
+    def features(self, data: Any, **asking: Any) -> dict[str, list[Judgment]]:
+        """Criterion's id -> its judgment of each row or sample, without an aggregator."""
         stages = self.criteria_stages(self.given(data), self.used())
         return self.run(stages, **asking)
 
@@ -280,11 +258,9 @@ class HDEval(Judge):
         return scores
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """The parser `rating` on the scale of the prompts, 1 to 5."""
         return functools.partial(rating, low=LOW, high=HIGH)
 
     def schema(self, stage: str = "score") -> Mapping[str, Any]:
-        """Of a decomposition two to four names with definitions; else a score."""
         if stage == "decompose":
             room = self.decompose_sampling.max_tokens
             return schemas.named_texts("criteria", 2, 4, room)
@@ -292,7 +268,7 @@ class HDEval(Judge):
 
     # -- learning
 
-    def fit(self, data: pd.DataFrame, **asking: Unpack[Asking]) -> Self:
+    def fit(self, data: pd.DataFrame, **asking: Any) -> Self:
         """Score the criteria of the training outputs and fit the aggregator on their
         ratings; gives this evaluator.
 
@@ -316,21 +292,21 @@ class HDEval(Judge):
         data: pd.DataFrame,
         *,
         growth: Growth | None = None,
-        **asking: Unpack[Asking],
+        **asking: Any,
     ) -> Trained:
-        """Algorithm 1: grow the tree from its first layer and fit the aggregator, layer
-        by layer; this evaluator then has both.
+        """Grow the tree from its first layer and fit the aggregator, layer by layer;
+        this evaluator then has both.
 
-        growth: how far it grows; None for the paper's numbers. Else as for `fit`.
+        growth: how far; None for the paper's numbers. Else as for `fit`.
 
-        Raises: ValueError where there is nothing to learn from, or only some criteria
-        are to be used.
+        Raises: ValueError where there is nothing to learn from, or only some layers are
+        to be used.
         Source: HD-Eval, section 2.4, Algorithm 1.
         """
-        if self.layers is not None or self.use is not None:
+        if self.layers is not None:
             raise ValueError(
-                "training grows the whole tree: leave out layers and use, "
-                "and set Growth(layers=...)"
+                "training grows the whole tree: leave out layers, and set "
+                "Growth(layers=...)"
             )
         outputs, human = self.training_data(data)
         stages = self.growing(outputs, human, growth or Growth())
@@ -344,10 +320,8 @@ class HDEval(Judge):
     def growing(
         self, outputs: Sequence[Sample], human: pd.DataFrame, growth: Growth
     ) -> Stages[Trained]:
-        """Algorithm 1 on the training outputs and their ratings [outputs, targets], as
-        stages; ends early where no criterion could be decomposed.
-
-        Source: HD-Eval, section 2.4, Algorithm 1 (whose lines the comments name).
+        """Algorithm 1 (whose lines the comments name) on training outputs and their
+        ratings [outputs, targets]; ends early where no criterion could be decomposed.
         """
         tree = self.tree.first_layer()
         history: list[Layer] = []
@@ -395,9 +369,7 @@ class HDEval(Judge):
     def _decompositions(
         self, parents: Sequence[Criterion], most: int, name: str
     ) -> Stages[tuple[dict[str, list[tuple[str, str]]], dict[str, str]]]:
-        """At most so many finer criteria below each parent (equation 1): parent's id ->
-        (name, definition) of each; and parent's id -> why there is none.
-        """
+        """Parent's id -> its finer criteria (equation 1), or -> why there are none."""
         requests = []
         for parent in parents:
             prompt = self.task.decomposition_prompt(parent, most)
@@ -485,9 +457,8 @@ class HDEval(Judge):
     # -- scoring
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
-        """The criteria of every different output, then for each sample the rating of
-        its aspect. Raises: ValueError for an aspect that the aggregator was not
-        fitted for.
+        """The criteria of every different output, then each sample's rating. Raises:
+        ValueError for an aspect that the aggregator was not fitted for.
         """
         aggregator = self._ready_aggregator(samples)
         targets = [_target(sample, aggregator.targets) for sample in samples]
@@ -547,7 +518,6 @@ class HDEval(Judge):
     # -- who said it, keeping
 
     def settings(self) -> dict[str, Any]:
-        """Task, criteria (how many, and a hash) and aggregator."""
         criteria = []
         for node in self.used():
             criterion = node.criterion
@@ -562,7 +532,6 @@ class HDEval(Judge):
         }
 
     def templates(self) -> tuple[Template, ...]:
-        """The scoring prompt, and the decomposition prompt where the tree was grown."""
         names = (self.task.evaluate, DECOMPOSE) if self.grown else (self.task.evaluate,)
         return tuple(map(prompts.template, names))
 
@@ -590,7 +559,7 @@ class HDEval(Judge):
         files.write_text(path, text + "\n")
 
     @classmethod
-    def load(cls, path: Path | str, **judge: Unpack[JudgeSettings]) -> HDEval:
+    def load(cls, path: Path | str, **judge: Any) -> HDEval:
         """The evaluator of a file, in which nothing is run; `judge` replaces settings of
         `Judge`. Raises: ValueError where it is no saved evaluator.
         """
