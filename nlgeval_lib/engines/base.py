@@ -348,9 +348,6 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
     streams = False
     # `complete` asks for part i of n of the missing completions, chosen by their keys
     shard = (1, 1)
-    # draws that `complete` looks up and asks for at a time; each takes about 2.5 kB of
-    # memory beside its prompt
-    slice = 1 << 16
     model: str
     revision: str
 

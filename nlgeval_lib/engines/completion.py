@@ -1,7 +1,7 @@
 """Ask an engine for what a store does not have yet.
 
-`complete` works slice by slice: look up what is stored, claim the rest so that no other
-process asks for the same, generate, store.
+`complete` looks up what is stored, claims the rest so that no other process asks for
+the same, generates, stores.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from nlgeval_lib.progress import in_cell
 from nlgeval_lib.records import Completion
 
 _POLL_SECONDS = 0.2
-_AT_ONCE = 1000  # requests whose answers are read from a store together
 _ELSEWHERE = Completion(
     "", "", "error", error="another shard is to ask this", passing=True
 )
@@ -83,54 +82,23 @@ class Failure:
 class Answers(Sequence[tuple[Completion, ...]]):
     """For every request, in order, the tuple of its `n` completions, each with its
     reasoning apart from its text.
-
-    Where the requests filled more than one slice, completions are read from the store
-    when they are looked at.
     """
 
-    _keys: Sequence[str]
-    _n: int
-    _in_memory: Mapping[str, Completion]
-    _store: Store | None
+    draws: Sequence[tuple[Completion, ...]]
     failed: tuple[Failure, ...]  # the completions that could not be made
     progress: Progress  # where the run stood at its end
     served: frozenset[str] = frozenset()  # the models' names, as servers call them
 
     def __len__(self) -> int:
-        return len(self._keys) // self._n
+        return len(self.draws)
 
     def __getitem__(self, place: Any) -> Any:
-        places = range(len(self))[place]
-        if isinstance(places, range):
-            return self._draws(places)
-        return self._draws([places])[0]
-
-    def __iter__(self) -> Iterator[tuple[Completion, ...]]:
-        for start in range(0, len(self), _AT_ONCE):
-            end = min(start + _AT_ONCE, len(self))
-            yield from self._draws(range(start, end))
-
-    def _draws(self, places: Sequence[int]) -> list[tuple[Completion, ...]]:
-        """The completions of the requests at these places, a tuple each."""
-        n = self._n
-        keys_of_requests = [self._keys[place * n : (place + 1) * n] for place in places]
-        absent = []
-        for keys in keys_of_requests:
-            absent += [key for key in keys if key not in self._in_memory]
-        # what is nowhere belongs to another shard, which has not asked for it yet
-        stored = {key: replace(_ELSEWHERE, key=key) for key in absent}
-        if absent and self._store is not None:
-            stored |= self._store.get_many(absent)
-        draws = []
-        for keys in keys_of_requests:
-            completions = (self._in_memory.get(key) or stored[key] for key in keys)
-            draws.append(tuple(map(apart, completions)))
-        return draws
+        return self.draws[place]
 
     @property
     def flat(self) -> list[Completion]:
         """All completions, request by request, draw by draw."""
-        return [completion for draws in self for completion in draws]
+        return [completion for draws in self.draws for completion in draws]
 
 
 Report = Callable[[Progress, Sequence[Completion]], None]
@@ -154,10 +122,8 @@ def complete(
         ones are returned, and the others count neither as needed nor as failed.
     requests: equal ones are asked for once.
     sampling: of all requests.
-    store: with it, the memory holds all keys and one slice of the requests; None keeps
-        nothing.
-    progress: called at the start of each slice and after each batch, with a `Progress`
-        and the batch.
+    store: None keeps nothing.
+    progress: called at the start and after each batch, with a `Progress` and the batch.
 
     Returns: the completions. Failures are named in `failed` and asked for again next
     time.
@@ -165,22 +131,20 @@ def complete(
     Raises: UnsupportedSetting before anything is asked; EngineError; StoreError;
     KeyboardInterrupt.
     """
-    if not isinstance(requests, Sequence):
-        requests = list(requests)
     if store is not None:
         store.in_haste = lambda: bool(getattr(engine, "pending", False))
     report = progress or in_cell(engine.model)
-    run = _Completing(engine, requests, sampling, store, report)
-    run.complete()
-    return Answers(
-        run.keys,
-        sampling.n,
-        run.in_memory,
-        store,
-        run.failures(),
-        run.state,
-        frozenset(run.served),
-    )
+    named = [_named(request, place) for place, request in enumerate(requests)]
+    return _Completing(engine, named, sampling, store, report).answers()
+
+
+def _named(request: Request | str, place: int) -> Request:
+    """A request that has a name: its own, or its place."""
+    if isinstance(request, str):
+        return Request(prompt=request, id=f"#{place}")
+    if request.id:
+        return request
+    return replace(request, id=f"#{place}")
 
 
 class _Completing:
@@ -189,7 +153,7 @@ class _Completing:
     def __init__(
         self,
         engine: Engine,
-        requests: Sequence[Request | str],
+        requests: Sequence[Request],
         sampling: Sampling,
         store: Store | None,
         report: Report,
@@ -199,49 +163,42 @@ class _Completing:
         self.sampling = sampling
         self.store = store
         self.report = report
-        self.keys: list[str] = []
-        for request in requests:
-            self.keys += _named(request).keys(engine, sampling)
-        # each key's first place among all keys
-        self.places: dict[str, int] = {}
-        for place, key in enumerate(self.keys):
-            self.places.setdefault(key, place)
-        # whether all completions stay in memory; else only failed ones do
-        self.keep_all = store is None or len(self.places) <= engine.slice
-        self.in_memory: dict[str, Completion] = {}
-        self.served: set[str] = set()
-        self.state = Progress(total=sum(map(self._in_shard, self.places)), stored=0)
-        self.started = time.monotonic()
+        self.keys = [request.keys(engine, sampling) for request in requests]
+        # each different key -> the first request and draw that have it
+        self.places: dict[str, tuple[Request, int]] = {}
+        for request, keys in zip(requests, self.keys, strict=True):
+            for draw, key in enumerate(keys):
+                self.places.setdefault(key, (request, draw))
+        self.completions: dict[str, Completion] = {}
 
-    def complete(self) -> None:
-        """Complete slice by slice."""
-        keys = list(self.places)
-        for start in range(0, len(keys) or 1, self.engine.slice):
-            self._complete_slice(keys[start : start + self.engine.slice])
-
-    def _complete_slice(self, keys: Sequence[str]) -> None:
-        """Complete what has these keys."""
-        stored: dict[str, Completion] = {}
+    def answers(self) -> Answers:
+        """The completions of all requests, asked for where they are not stored."""
         if self.store is not None:
-            stored = self.store.get_many(keys)
-        # stored completions of other shards were not counted in the total yet
-        of_others = sum(not self._in_shard(key) for key in stored)
-        self.state = replace(
-            self.state,
-            total=self.state.total + of_others,
-            stored=self.state.stored + len(stored),
-        )
-        self.report(self.state, ())
-        self._keep(stored.values())
+            self.completions = self.store.get_many(self.places)
         missing = []
-        for key in keys:
-            if key not in stored and self._in_shard(key):
+        for key in self.places:
+            if key not in self.completions and self._in_shard(key):
                 missing.append(key)
+        stored = len(self.completions)
+        state = Progress(total=stored + len(missing), stored=stored)
+        self.report(state, ())
+        started = time.monotonic()
         for batch, by_this_run in self._completed(self._asks(missing)):
-            self._keep(batch)
-            seconds = time.monotonic() - self.started
-            self.state = self.state.after(batch, seconds, by_this_run)
-            self.report(self.state, batch)
+            for completion in batch:
+                self.completions[completion.key] = completion
+            state = state.after(batch, time.monotonic() - started, by_this_run)
+            self.report(state, batch)
+        draws = [tuple(map(self._answer, keys)) for keys in self.keys]
+        served = {
+            one.served or one.model for one in _finished(self.completions.values())
+        }
+        return Answers(draws, self._failures(), state, frozenset(served))
+
+    def _answer(self, key: str) -> Completion:
+        """The completion of a key; what is nowhere belongs to another shard."""
+        if key in self.completions:
+            return apart(self.completions[key])
+        return replace(_ELSEWHERE, key=key)
 
     def _asks(self, keys: Sequence[str]) -> list[Ask]:
         """The draws of these keys; another seed for what was thrown away."""
@@ -250,35 +207,20 @@ class _Completing:
             times = self.store.thrown_away(keys)
         asks = []
         for key in keys:
-            request, draw = self._of(self.places[key])
+            request, draw = self.places[key]
             again = times.get(key, 0)
             asks.append(Ask.from_draw(request, draw, key, self.sampling, again))
         return asks
 
-    def _of(self, index: int) -> tuple[Request, int]:
-        """The request and the draw of a place among all keys."""
-        place, draw = divmod(index, self.sampling.n)
-        return _named(self.requests[place], place), draw
-
-    def _keep(self, completions: Iterable[Completion]) -> None:
-        """Keep completions, and note which models answered, as servers called them."""
-        for completion in completions:
-            is_failed = completion.finish_reason == "error"
-            if self.keep_all or is_failed:
-                self.in_memory[completion.key] = completion
-            if not is_failed:
-                self.served.add(completion.served or completion.model)
-
-    def failures(self) -> tuple[Failure, ...]:
+    def _failures(self) -> tuple[Failure, ...]:
         """The completions that could not be made, in the order of the requests."""
         failures = []
-        for index, key in enumerate(self.keys):
-            completion = self.in_memory.get(key)
-            if completion is not None and completion.finish_reason == "error":
-                request, draw = self._of(index)
-                reason = completion.error
-                failure = Failure(request.id, draw, key, reason, completion.passing)
-                failures.append(failure)
+        for request, keys in zip(self.requests, self.keys, strict=True):
+            for draw, key in enumerate(keys):
+                one = self.completions.get(key)
+                if one is not None and one.finish_reason == "error":
+                    failure = Failure(request.id, draw, key, one.error, one.passing)
+                    failures.append(failure)
         return tuple(failures)
 
     def _in_shard(self, key: str) -> bool:
@@ -313,10 +255,8 @@ class _Completing:
     def _claimed(
         self, missing: list[Ask], store: Store, claimant: str
     ) -> Iterator[_Batch]:
-        """The missing completions, where other processes may ask for the same ones.
-
-        What no other process asks for is asked for here. Then come the completions that
-        the others made; what they gave up is asked for here in the next round.
+        """What no other process asks for is asked for here; then come the completions
+        that the others made. What they gave up is asked for in the next round.
         """
         while missing:
             claims = store.claim(claimant, [ask.key for ask in missing])
@@ -373,12 +313,3 @@ class _Completing:
         # another process was first: its completion is the one that counts for both
         stored = self.store.get_many(completion.key for completion in finished)
         return [stored.get(completion.key, completion) for completion in batch]
-
-
-def _named(request: Request | str, place: int = 0) -> Request:
-    """A request that has a name: its own, or its place."""
-    if isinstance(request, str):
-        return Request(prompt=request, id=f"#{place}")
-    if request.id:
-        return request
-    return replace(request, id=f"#{place}")

@@ -208,7 +208,6 @@ class RayEngine(Engine):
         actor: Any = ray.remote(Replica)
         actor = actor.options(num_gpus=gpus, num_cpus=1, max_concurrency=6)
         self._new_actor: Any = functools.partial(actor.remote, make)
-        self.slice = max(Engine.slice, replicas << 14)
         self._replicas = [self._start() for _ in range(replicas)]
         try:
             self.ready()

@@ -65,7 +65,6 @@ def test_order_is_kept_and_nothing_is_asked_twice(
     before = data.draw(st.lists(st.sampled_from("abcdef"), max_size=3))
     engines.complete(ScriptedEngine(echo), before, Sampling(temperature=1.0), store)
     engine = ScriptedEngine(echo, batch_size=batch_size)
-    engine.slice = data.draw(st.sampled_from([1, 5, 1 << 16]))
     answers = engines.complete(engine, prompts, sampling, store)
     assert [answers[i] for i in range(-len(prompts), 0)] == answers[:] == list(answers)
     assert [[c.text for c in draws] for draws in answers] == [
@@ -92,7 +91,7 @@ def test_shards_ask_their_own_part_and_their_stores_make_the_whole(tmp_path):
         for i in range(3):
             with Store(tmp_path / str(i)) as store:
                 engine = ScriptedEngine(echo)
-                engine.shard, engine.slice = (i + 1, 3), 32
+                engine.shard = (i + 1, 3)
                 answers = engines.complete(engine, prompts, DRAWS, store)
                 assert (
                     not answers.failed
