@@ -130,7 +130,6 @@ class BertScore(OfEncoder):
         self.batch_size = batch_size
 
     def settings(self) -> dict[str, Any]:
-        """The encoder, its layer, and the packages whose versions change values."""
         # The versions are asked for first: without a package that error is the answer.
         bert_score = version("bert-score")
         transformers = version("transformers")
@@ -200,12 +199,7 @@ class BertScore(OfEncoder):
 def _match(
     sides: list[list[str]], vectors: dict[str, Any], weightless: set[int], device: str
 ) -> list[tuple[float, float, float]]:
-    """(F, P, R) of each pair of a batch.
-
-    sides: the references, then the outputs, as bert-score's matching takes them.
-    vectors: text -> (tensor of tokens x width, token ids).
-    weightless: ids of tokens that count for nothing.
-    """
+    """(F, P, R) of each pair of a batch; `sides`: the references, then the outputs."""
     import torch
     from bert_score.utils import greedy_cos_idf
     from torch.nn.utils.rnn import pad_sequence

@@ -1,9 +1,7 @@
 """BARTScore and GPTScore (how likely is an output?), UniEval, SteamSHP, COMET and
 BLEURT: what a trained model says of it.
 
-`_Likelihoods` are mean log-likelihoods; `_Question` asks a T5 model and reads the
-first token that it would write. `Comet` and `Bleurt` need packages that this library
-does not install.
+`Comet` and `Bleurt` need packages that this library does not install.
 """
 
 from __future__ import annotations
@@ -112,7 +110,6 @@ class BartScore(PairMetric):
         return super().reference_columns()
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        """The likelihoods of each pair in the direction that was chosen."""
         # `means` takes (context, text): an item as it is gives the recall.
         if self.direction == "recall":
             return self.likelihoods.means(items)
@@ -183,9 +180,6 @@ class GPTScore(Metric):
         return self.likelihoods.settings()
 
     def items(self, sample: Sample) -> list[Item]:
-        """The (prompt, output) of a sample; with `both` also the other direction."""
-        if not sample.output.strip():
-            return []
         slots = {slot: field_of(sample, slot) for slot in self.prompt.variables}
         items: list[Item] = [(self.prompt.render(**slots), sample.output)]
         if self.both:
@@ -251,7 +245,6 @@ class _Question(Metric):
         return ""
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        """The value of each item, by the first token of the answer to its question."""
         import torch
 
         tokenizer, model = self._loaded
@@ -324,9 +317,6 @@ class UniEval(_Question):
         }
 
     def items(self, sample: Sample) -> list[Item]:
-        """The questions about a sample: one, or one for each sentence of its output."""
-        if not sample.output.strip():
-            return []
         texts = [sample.output]
         if self.sentences:
             texts = _sentences(sample.output)
@@ -378,9 +368,6 @@ class SteamSHP(_Question):
         super().__init__(model, max_tokens=max_tokens, batch_size=batch_size, **metric)
 
     def items(self, sample: Sample) -> list[Item]:
-        """(post, response) of a sample, each in one line."""
-        if not sample.output.strip():
-            return []
         post = " ".join(sample.instruction.splitlines())
         return [(post, " ".join(sample.output.splitlines()))]
 
@@ -467,9 +454,6 @@ class Comet(Metric):
         return load_from_checkpoint(str(self.model))
 
     def items(self, sample: Sample) -> list[Item]:
-        """(output, source), and the first reference where the model reads one."""
-        if not sample.output.strip():
-            return []
         references = sample.references[: len(self.needs) - 1]
         return [(sample.output, sample.source, *references)]
 

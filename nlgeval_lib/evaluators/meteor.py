@@ -77,7 +77,6 @@ class Meteor(PairMetric):
         }
 
     def remark(self, items: Sequence[Item]) -> str:
-        """Whether a text of the row is of a script without spaces."""
         return unspaced(
             items,
             "METEOR knows no words of it: -e rouge -s "
@@ -106,7 +105,6 @@ class Meteor(PairMetric):
         return score, functools.lru_cache(maxsize=4096)(tokenize)
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        """The METEOR of each (output, reference) pair."""
         meteor, tokens = self._loaded
         values: list[Found] = []
         for output, reference in items:

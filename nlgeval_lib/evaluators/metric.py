@@ -93,8 +93,8 @@ class Metric(abc.ABC):
         """
 
     def items(self, sample: Sample) -> list[Item]:
-        """The items of one row, whose values are joined; none where its output is
-        empty. Raises: Unavailable.
+        """The items of one row with an output, whose values are joined. Raises:
+        Unavailable.
         """
         raise NotImplementedError(f"{type(self).__name__} has no items()")
 
@@ -163,10 +163,14 @@ class Metric(abc.ABC):
         """
         samples = base.samples(frame, self.needs, self.name)
         empty = Judgment.missing(Status.EMPTY, "output is empty")
+        plans: list[list[Item] | Judgment] = []
         try:
-            return [self.items(sample) or empty for sample in samples]
+            for sample in samples:
+                items = self.items(sample) if sample.output.strip() else []
+                plans.append(items or empty)
         except base.Unavailable as error:
             return [Judgment.missing(Status.UNAVAILABLE, str(error))] * len(samples)
+        return plans
 
     # -- values: from the cache, from saved numbers, or computed
 
@@ -332,10 +336,8 @@ class PairMetric(Metric):
         references: Sequence[str | Sequence[str]] | None = None,
     ) -> pd.DataFrame:
         """As `Metric.score` of a frame; or of a list of outputs, with as many
-        references (a text each, or several).
-
-        Raises: ValueError naming the column or the row. Warns for lists if what is
-        needed is not on this machine.
+        references (a text each, or several). Warns for lists if what is needed is not
+        on this machine.
         """
         if isinstance(frame, pd.DataFrame):
             return super().score(frame)

@@ -81,9 +81,6 @@ class Bleu(PairMetric):
         }
 
     def remark(self, items: Sequence[Item]) -> str:
-        """Whether a text is of a script without spaces, which the tokenizer leaves
-        whole.
-        """
         if self.tokenize not in ("13a", "intl", "none", "zh"):
             return ""
         if self.tokenize == "zh":  # it cuts Chinese signs, and no kana or Thai
@@ -119,7 +116,6 @@ class Bleu(PairMetric):
             ) from error
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        """The BLEU of each (output, reference, ...)."""
         scored = [self._loaded.sentence_score(output, refs) for output, *refs in items]
         return [(one.score,) for one in scored]
 
@@ -194,7 +190,6 @@ class Rouge(PairMetric):
         return settings
 
     def blank(self, text: str) -> str:
-        """Why the package finds no word in `text`; "" where it finds one."""
         if not text.strip():
             return "is empty"
         if self.package == "rouge" and not text.replace(".", "").strip():
@@ -209,7 +204,6 @@ class Rouge(PairMetric):
         return ""
 
     def remark(self, items: Sequence[Item]) -> str:
-        """Which letters package rouge_score drops from the row's texts."""
         if self.package != "rouge_score" or self.tokenize != "ascii":
             return ""
         for text in itertools.chain.from_iterable(items):

@@ -36,8 +36,7 @@ class SemScore(OfEncoder):
     batch_size: how many texts are encoded at a time.
     pairs: `multi`, `empty` and `cache` of the base class.
 
-    The two steps of the paper: `embed` embeds output and reference separately, and
-    `_cosine` compares the two embeddings.
+    The paper's two steps: `embed` embeds the texts, `_cosine` compares two embeddings.
 
     Source: Aynetdinov and Akbik (2024), SemScore, section 3.2; pooling variants: Table
     4.
@@ -78,7 +77,6 @@ class SemScore(OfEncoder):
         self._loaded_embeddings: dict[str, np.ndarray] = {}
 
     def settings(self) -> dict[str, Any]:
-        """The encoder, its pooling and limit, and the package that runs it."""
         package = "sentence-transformers" if self.pooling == "model" else "transformers"
         return {
             "model": encoders.label(self.model),
@@ -90,7 +88,6 @@ class SemScore(OfEncoder):
         }
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        """The cosine of each (output, reference) pair; every text is embedded once."""
         embeddings = self._loaded_embeddings
         texts = list(dict.fromkeys(itertools.chain.from_iterable(items)))
         if len(embeddings) + len(texts) > _REMEMBERED:
@@ -101,7 +98,6 @@ class SemScore(OfEncoder):
         return [_cosine(embeddings[a], embeddings[b]) for a, b in items]
 
     def limit(self) -> tuple[Any, int]:
-        """As of every encoder; of `pooling="model"` its own limit."""
         if self.pooling == "model":
             model = self._loaded_transformer
             return model.tokenizer, model.max_seq_length or 10**9

@@ -23,12 +23,15 @@ def weigh(
     values: Mapping[str, float],
 ) -> Judgment:
     """The mean of the declared verdicts, weighted by their probabilities at the token
-    that states the one that was read: sum(p(s) * s) / sum(p(s)).
+    that states the one that was read.
+
+    score = sum(p(s) * s) / sum(p(s)), over the declared verdicts s
 
     stated: the judgment that the text states.
-    place: (start, end) of the verdict in the completion's text; None for unknown.
-    values: the verdicts of one token each (blanks and capitals aside), and their
-    scores.
+    place: (start, end) of the verdict in the completion's text; None where it is not
+    known.
+    values: the verdicts of one token each, and their scores. Other tokens (blanks and
+    capitals aside) do not count.
 
     Returns: details are those of `stated` and `probabilities`, `mass` (their sum),
     `outside` (what other tokens have), `stated` (the score as written). Missing where
@@ -69,26 +72,37 @@ def weigh(
 def _token_position(
     completion: Completion, place: tuple[int, int] | None
 ) -> int | None:
-    """The index of the token that is the verdict at a place of the text, blanks aside."""
+    """The index of the token that is the verdict at a place of the text, blanks aside;
+    None where no token fits.
+    """
     if place is None or completion.logprobs is None:
         return None
     start, end = place
+    verdict = completion.text[start:end]
     text = _without_blanks(completion.text)
-    # Of each position the token that was written comes first.
-    tokens = [_without_blanks(next(iter(row), "")) for row in completion.logprobs]
-    written = "".join(tokens)
-    first = 0
+    goal = len(_without_blanks(completion.text[:start]))
     if completion.reasoning:
         # The tokens of the reasoning come before those of the text.
-        first = written.rfind(text)
-    if first < 0 or not written.startswith(text, first):
-        return None
-    goal = first + len(_without_blanks(completion.text[:start]))
-    length = 0
-    for index, token in enumerate(tokens):
-        if length == goal and token == completion.text[start:end]:
+        chosen = [next(iter(row), "") for row in completion.logprobs]
+        all_text = _without_blanks("".join(chosen))
+        first = all_text.rfind(text)
+        if first < 0:
+            return None
+        text = all_text
+        goal += first
+    # The engine does not say which of a position's tokens was chosen. So all that fit
+    # the text are followed: the lengths of text that the tokens so far can have.
+    reached = {0}
+    for index, row in enumerate(completion.logprobs):
+        tokens = set(map(_without_blanks, row))
+        if goal in reached and verdict in tokens:
             return index
-        length += len(token)
+        longer = set()
+        for length in reached:
+            for token in tokens:
+                if text.startswith(token, length):
+                    longer.add(length + len(token))
+        reached = longer
     return None
 
 

@@ -216,7 +216,7 @@ def test_what_cannot_be_scored_is_an_error():
         judge().fit(frame.assign(human="good"))
     with pytest.raises(ValueError, match="layers=0"):
         Growth(layers=0)
-    with pytest.raises(ValueError, match="leave out layers and use"):
+    with pytest.raises(ValueError, match="leave out layers"):
         judge("ridge", layers=(1,)).train(frame)
 
 

@@ -1,10 +1,6 @@
 """The hierarchy of criteria, and the prompts that score a criterion or decompose it
 into finer ones.
 
-A `CriteriaTree` holds the `Criterion` of a task's overall quality with finer ones below
-it. A `Task` has the words of the prompts: one scores a criterion in the light of its
-parent, the other asks for finer criteria, which `finer` reads from the answer.
-
 Source: HD-Eval, section 2.1; published decompositions: Tables 10 to 12, Figure 3.
 """
 
@@ -135,9 +131,15 @@ class CriteriaTree:
                 return node.id
         return None
 
-    def show(self) -> str:
-        """The tree as text, a line a criterion, each layer two blanks further in."""
-        return _indented(self.root)
+    def show(self, below: Criterion | None = None, indent: str = "") -> str:
+        """The tree (below a criterion) as text, a line a criterion, each layer two
+        blanks further in.
+        """
+        criterion = below or self.root
+        lines = [f"{indent}{criterion.name} ({criterion.id})"]
+        for child in criterion.children:
+            lines.append(self.show(child, indent + "  "))
+        return "\n".join(lines)
 
     def with_children(
         self, id: str, children: Sequence[tuple[str, str]], origin: str = "generated"
@@ -200,18 +202,8 @@ class CriteriaTree:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CriteriaTree:
-        """The tree of `dataclasses.asdict`. Raises: ValueError, KeyError, TypeError or
-        AttributeError where it is none.
-        """
+        """The tree of `dataclasses.asdict`."""
         return cls(_criterion(data["root"]), str(data["source"]))
-
-
-def _indented(criterion: Criterion, indent: str = "") -> str:
-    """A criterion and those below it, a line each, all behind `indent`."""
-    lines = [f"{indent}{criterion.name} ({criterion.id})"]
-    for child in criterion.children:
-        lines.append(_indented(child, indent + "  "))
-    return "\n".join(lines)
 
 
 def _criterion(entry: Mapping[str, Any]) -> Criterion:

@@ -8,7 +8,7 @@ are ours.
 from __future__ import annotations
 
 import functools
-import importlib
+import pkgutil
 from collections.abc import Callable
 from typing import Any
 
@@ -17,33 +17,28 @@ from nlgeval_lib.names import meant
 Maker = Callable[[int], Any]  # a regressor for a seed, not fitted
 
 
-def _sklearn(name: str, **settings: Any) -> Maker:
-    """What makes a regressor of scikit-learn, by its module and class there."""
-    module, _, kind = name.rpartition(".")
-
-    def make(seed: int) -> Any:
-        regressor = getattr(importlib.import_module(f"sklearn.{module}"), kind)
-        estimator = regressor(**settings)
-        if "random_state" in estimator.get_params(deep=False):
-            estimator.set_params(random_state=seed)
-        return estimator
-
-    return make
+def _make(place: str, seed: int, **settings: Any) -> Any:
+    """The regressor of a place such as `sklearn.svm:SVR`."""
+    estimator = pkgutil.resolve_name(place)(**settings)
+    if "random_state" in estimator.get_params(deep=False):
+        estimator.set_params(random_state=seed)
+    return estimator
 
 
 # Name of an aggregator -> what makes its regressor; `aggregator.register` adds to it.
 MAKERS: dict[str, Maker] = {
-    "lr": _sklearn("linear_model.LinearRegression"),
-    "ridge": _sklearn("linear_model.Ridge"),
-    "dt": _sklearn("tree.DecisionTreeRegressor"),
-    "rf": _sklearn("ensemble.RandomForestRegressor"),
-    "mlp": _sklearn(
-        "neural_network.MLPRegressor",
+    "lr": functools.partial(_make, "sklearn.linear_model:LinearRegression"),
+    "ridge": functools.partial(_make, "sklearn.linear_model:Ridge"),
+    "dt": functools.partial(_make, "sklearn.tree:DecisionTreeRegressor"),
+    "rf": functools.partial(_make, "sklearn.ensemble:RandomForestRegressor"),
+    "mlp": functools.partial(
+        _make,
+        "sklearn.neural_network:MLPRegressor",
         hidden_layer_sizes=(64, 32),
         activation="relu",
         max_iter=500,
     ),
-    "boosting": _sklearn("ensemble.GradientBoostingRegressor"),
+    "boosting": functools.partial(_make, "sklearn.ensemble:GradientBoostingRegressor"),
 }
 
 
@@ -51,35 +46,31 @@ def maker(name: str) -> Maker | None:
     """What makes the regressor of a name, or of one of scikit-learn's, such as `SVR` or
     `sklearn.svm.SVR`; None where there is none.
 
-    Raises: ValueError for the name of a class that is no regressor there.
+    Raises: ValueError for the name of a class that is no regressor there, or cannot be
+    made without settings.
     """
     if name in MAKERS:
         return MAKERS[name]
-    if name.startswith("sklearn.") or name[:1].isupper():
-        return _of_scikit_learn(name)
-    return None
-
-
-@functools.cache
-def _of_scikit_learn(name: str) -> Maker:
-    """What makes a regressor that scikit-learn lists. Raises: ValueError where it is
-    none, or cannot be made without settings.
-    """
-    from sklearn.utils import all_estimators
-
-    kinds = dict(all_estimators(type_filter="regressor"))
+    if not (name.startswith("sklearn.") or name[:1].isupper()):
+        return None
+    kinds = _of_scikit_learn()
     module, _, kind = name.rpartition(".")
-    regressor = kinds.get(kind)
-    if regressor is None or not f"{regressor.__module__}.".startswith(
-        f"{module}.".lstrip(".")
-    ):
+    if kind not in kinds or not kinds[kind].__module__.startswith(module):
         hint = meant(kind, kinds, "", 3)
         raise ValueError(f"aggregator {name!r} is no regressor of scikit-learn{hint}")
     try:
-        regressor()
+        kinds[kind]()
     except TypeError as error:
         raise ValueError(
             f"aggregator {name!r} needs settings ({error}); register it by "
             "a name of your own: hdeval.register(NAME, lambda seed: ...)"
         ) from None
-    return _sklearn(f"{regressor.__module__.removeprefix('sklearn.')}.{kind}")
+    return functools.partial(_make, f"{kinds[kind].__module__}:{kind}")
+
+
+@functools.cache
+def _of_scikit_learn() -> dict[str, Any]:
+    """The regressors that scikit-learn lists, by the names of their classes."""
+    from sklearn.utils import all_estimators
+
+    return dict(all_estimators(type_filter="regressor"))
