@@ -28,6 +28,7 @@ from nlgeval_lib import datasets
 from nlgeval_lib.datasets import numbers
 from nlgeval_lib.evaluators import base
 from nlgeval_lib.evaluators.hdeval import regressors
+from reproduction.training import analyses  # noqa: F401, registers two judges
 
 # Property tests draw the same examples in every run, so that a failure can be had
 # again; `make fuzz` draws others.

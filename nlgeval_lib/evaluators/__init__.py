@@ -35,8 +35,6 @@ _BUILT_IN = {
     "geval": "geval:GEval",
     "prometheus": "prometheus:Prometheus",
     "tigerscore": "tigerscore:TigerScore",
-    "tigerscore-reference": "tigerscore_training:TigerScoreReferenceBased",
-    "tigerscore-check": "tigerscore_training:AnalysisCheck",
     "hdeval": "hdeval:HDEval",
     "coascore": "coascore:CoAScore",
     "llmscore": "llmscore:LLMScore",

@@ -1,7 +1,5 @@
 """TIGERScore: a judge without a reference lists an output's errors, and the score is the
 sum of their penalties (section 2.2).
-
-How the paper made training data and checked analyses is in `tigerscore_training`.
 """
 
 from __future__ import annotations

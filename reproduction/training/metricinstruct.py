@@ -36,13 +36,10 @@ from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.evaluators.tigerscore import TigerScore, find_task
-from nlgeval_lib.evaluators.tigerscore_training import (
-    AnalysisCheck,
-    TigerScoreReferenceBased,
-)
 from nlgeval_lib.parsers.errors import LABEL, ErrorItem, error_analysis
 from nlgeval_lib.records import Completion, Judgment, Sample
 from reproduction.training import pipeline, statistics
+from reproduction.training.analyses import AnalysisCheck, TigerScoreReferenceBased
 from reproduction.training.pipeline import (
     Filters,
     Piece,

@@ -22,7 +22,6 @@ from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import (
     Prometheus,
     TigerScore,
-    TigerScoreReferenceBased,
 )
 from nlgeval_lib.evaluators.coascore import CoAScore
 from nlgeval_lib.evaluators.llmscore import Aspect, RatingTask
@@ -33,6 +32,7 @@ from nlgeval_lib.evaluators.tigerscore import (
     tasks,
 )
 from nlgeval_lib.records import Completion, Sample, Status
+from reproduction.training.analyses import TigerScoreReferenceBased
 
 RUBRIC = Rubric("Is it polite?", ("Rude.", "Cold.", "Neutral.", "Kind.", "Warm."))
 

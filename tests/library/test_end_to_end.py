@@ -17,7 +17,6 @@ import pytest
 
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import (
-    AnalysisCheck,
     CoAScore,
     GEval,
     HDEval,
@@ -25,10 +24,10 @@ from nlgeval_lib.evaluators import (
     LLMScoreCoT,
     Prometheus,
     TigerScore,
-    TigerScoreReferenceBased,
     schemas,
 )
 from nlgeval_lib.evaluators.prometheus import Rubric
+from reproduction.training.analyses import AnalysisCheck, TigerScoreReferenceBased
 
 RUBRIC = Rubric(
     "Is the text true to its source?", ("No.", "Hardly.", "Partly.", "Mostly.", "Yes.")

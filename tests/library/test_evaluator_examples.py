@@ -12,14 +12,12 @@ from nlgeval_lib import evaluators
 
 # These need weights that do not come with the library.
 LEARNED = {"BartScore", "GPTScore", "Comet", "Bleurt", "UniEval", "SteamSHP"}
-# Further steps of an evaluator that has an example.
-STEPS = {"TigerScoreReferenceBased", "AnalysisCheck"}
 # These read the small encoder that is a package of its own.
 ENCODED = {"BertScore", "SemScore"}
 PUBLIC = [
     name
     for name in evaluators.__all__
-    if hasattr(getattr(evaluators, name), "score") and name not in LEARNED | STEPS
+    if hasattr(getattr(evaluators, name), "score") and name not in LEARNED
 ]
 
 

@@ -14,7 +14,6 @@ from test_end_to_end import FRAME, JUDGES, SCALES
 from nlgeval_lib.engines import OpenAIEngine, Sampling, UnsupportedSetting
 from nlgeval_lib.engines._grammar import Grammars
 from nlgeval_lib.evaluators import (
-    AnalysisCheck,
     CoAScore,
     GEval,
     LLMScore,
@@ -25,6 +24,7 @@ from nlgeval_lib.evaluators import (
 from nlgeval_lib.parsers import feedback, rating, yes_no
 from nlgeval_lib.parsers.places import place_of
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
+from reproduction.training.analyses import AnalysisCheck
 
 
 def filled(schema: dict, names: itertools.count):

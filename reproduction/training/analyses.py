@@ -1,5 +1,8 @@
 """What TIGERScore was trained and checked with: a judge that has the reference in view
 (section 3.2), and one of analyses (sections 3.3 and 4.5).
+
+They are registered where this module is imported, or named: `nlgeval score --plugin
+reproduction/training/analyses.py -e tigerscore-check`.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import Any
 from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request
 from nlgeval_lib.evaluators import schemas
-from nlgeval_lib.evaluators.base import choose
+from nlgeval_lib.evaluators.base import choose, register
 from nlgeval_lib.evaluators.judge import (
     Judge,
     combine,
@@ -46,6 +49,7 @@ _STAND_IN = (
 )
 
 
+@register("tigerscore-reference")
 class TigerScoreReferenceBased(Judge):
     """Two turns of a conversation: the judge names the errors with the reference in
     view, then writes them as JSON.
@@ -204,6 +208,7 @@ _HAS = re.compile(
 )
 
 
+@register("tigerscore-check")
 class AnalysisCheck(Judge):
     """1 where a judge finds nothing wrong with the error analysis in the column
     `analysis`, 0 where it does.
