@@ -27,10 +27,10 @@ from typing import Any
 
 from nlgeval_lib import files
 from nlgeval_lib.engines.base import request_key
-from nlgeval_lib.engines.census import FILE
 from nlgeval_lib.errors import Told
 from nlgeval_lib.records import Completion
 
+FILE = "completions.sqlite"
 _VERSION = 1
 # How often the answer of a key was thrown away; stores of before get it when they are
 # opened.

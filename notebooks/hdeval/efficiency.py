@@ -14,7 +14,7 @@ half.
 `figure` is the figure.
 
 To sweep something else, give `Sweep` other `settings`, or another word for `over` and
-the arguments of `hdeval.predictions` that go with it in `Sweep._predicted`.
+the arguments of `criteria_scores.predictions` that go with it in `Sweep._predicted`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from judgecard import figures
-from nlgeval_lib.evaluators import hdeval
 from reproduction import report, study
 from reproduction.report import miniature
 from reproduction.study import criteria_scores
@@ -127,7 +126,7 @@ class Sweep:
             most = scores.X.shape[1]
             counts = [count for count in self.settings if count <= most]
             settings = {"counts": counts}
-        frame = hdeval.predictions(
+        frame = criteria_scores.predictions(
             scores.X,
             scores.Y,
             test,

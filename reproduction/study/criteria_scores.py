@@ -433,7 +433,7 @@ def predicted(
         layers = criteria.layers or {}
         upper = [name for name in X if layers.get(name, 1) <= up_to]
         X = X[upper]
-    frame = hdeval.predictions(
+    frame = predictions(
         X,
         criteria.Y,
         test,
@@ -455,7 +455,7 @@ def unfitted(criteria: CriteriaScores, test: np.ndarray) -> pd.DataFrame:
     aggregator. "average of the own aspect": only the scores of the target's aspect.
     Missing scores are left out of a mean.
 
-    Returns: columns of `hdeval.predictions`, a row a test row, target and average.
+    Returns: columns of `predictions`, a row a test row, target and average.
     """
     tables = []
     for target, human in criteria.Y.items():
@@ -501,7 +501,7 @@ def on_splits(
         test = criteria.test_rows(unit, seed)
         predictions = [unfitted(criteria, test)]
         for kind in kinds:
-            predicted = hdeval.predictions(
+            predicted = predictions(
                 criteria.X,
                 criteria.Y,
                 test,
@@ -652,3 +652,78 @@ def kinds_against(
 def beyond_the_papers(kinds: Iterable[str]) -> list[str]:
     """The aggregators among these that the paper does not have."""
     return [kind for kind in kinds if kind not in PRINTED_NAMES]
+
+
+def predictions(
+    X: pd.DataFrame,
+    Y: pd.DataFrame,
+    test: Sequence[int] | np.ndarray,
+    *,
+    kinds: Iterable[str] = ("mlp",),
+    shares: Iterable[float] = (1.0,),
+    counts: Sequence[int] = (),
+    seeds: Iterable[int] = range(5),
+    **settings: Any,
+) -> pd.DataFrame:
+    """What does each kind of aggregator predict for the test rows, to be correlated
+    with the ratings beside it?
+
+    X, Y: criteria scores and ratings, rows aligned.
+    test: positions of the rows that are predicted; all others train.
+    kinds, seeds: of the aggregators; a seed also draws the training rows.
+    shares: of the training rows, in (0, 1], drawn at random for each seed (Figure 4).
+    counts: how many criteria, the most important by permutation (Figure 5); (): all.
+    settings: of `hdeval.Aggregator`.
+
+    Returns: columns kind, share, criteria (how many), seed, row (position in X),
+    target, predicted (NaN where too few rows train), human; with counts
+    `attrs["order"]`: {seed: criteria, most important first}.
+    Raises: ValueError for a share outside (0, 1].
+    """
+    train = np.setdiff1d(np.arange(len(X)), test)
+    human = Y.iloc[test]
+    orders = {}
+    tables = []
+    for kind, share, seed in itertools.product(kinds, shares, seeds):
+        rows = _training_rows(train, share, seed)
+        X_train = X.iloc[rows]
+        Y_train = Y.iloc[rows]
+        # With counts: which criteria are the most important in these training rows?
+        order = list(X.columns)
+        if counts:
+            aggregator = hdeval.Aggregator(kind, seed=seed, **settings)
+            aggregator.fit(X_train, Y_train)
+            importance = hdeval.permutation_importance(
+                aggregator, X_train, Y_train, seed=seed
+            )
+            order = orders[seed] = hdeval.top(importance, order, len(order))
+        for count in counts or (len(order),):
+            aggregator = hdeval.Aggregator(kind, seed=seed, **settings)
+            try:
+                aggregator.fit(X_train[order[:count]], Y_train)
+                predicted = aggregator.predict(X.iloc[test])
+            except hdeval.TooFewRows:
+                predicted = human * np.nan
+            table = {
+                "kind": kind,
+                "share": share,
+                "criteria": count,
+                "seed": seed,
+                "row": np.repeat(np.asarray(test), human.shape[1]),
+                "target": list(human.columns) * len(test),
+                "predicted": predicted.to_numpy().ravel(),
+                "human": human.to_numpy(dtype=float).ravel(),
+            }
+            tables.append(pd.DataFrame(table))
+    joined = pd.concat(tables, ignore_index=True)
+    joined.attrs["order"] = orders
+    return joined
+
+
+def _training_rows(train: np.ndarray, share: float, seed: int) -> np.ndarray:
+    """A random share of the training rows (positions), two or more, in their order."""
+    if not 0 < share <= 1:
+        raise ValueError(f"share is {share!r}; a number above 0 and up to 1 is needed")
+    size = max(2, round(len(train) * share))
+    shuffled = np.random.default_rng(seed).permutation(len(train))
+    return train[np.sort(shuffled[:size])]

@@ -6,12 +6,13 @@ does not depend on what its notebook did not use.
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from nlgeval_lib import files
-from nlgeval_lib.engines import census
 from reproduction.study import catalogue
 from reproduction.study.catalogue import Question
 from reproduction.study.scores import MINI, JudgeScores, nothing_stored
@@ -56,7 +57,7 @@ def judge_scores(
         return saved_judges.scores(question, model, aspects, mode, settings)
     folder = Path(store) if store else files.state("completions")
     replayed = engine == "replay" and model != MINI
-    if replayed and not census.has_model(folder, model or question.judge.model):
+    if replayed and not has_model(folder, model or question.judge.model):
         return _without_completions(question, model, revision)
     from reproduction.study import judges
 
@@ -87,3 +88,19 @@ def _without_completions(question: Question, model: str, revision: str) -> Judge
         revision = judge.revision
     label = f"{model or judge.model}@{revision}".removesuffix("@")
     return JudgeScores(False, nothing_stored(question, label, model))
+
+
+def has_model(store: Path, model: str) -> bool:
+    """Whether the store in a folder may have completions of a model, of any revision;
+    True as well where its file cannot be read: opening the store says why.
+    """
+    path = store / "completions.sqlite"
+    if not path.is_file():
+        return False
+    address = f"{path.resolve().as_uri()}?mode=ro"
+    query = "SELECT 1 FROM records WHERE model = ? LIMIT 1"
+    try:
+        with contextlib.closing(sqlite3.connect(address, uri=True)) as database:
+            return database.execute(query, (model,)).fetchone() is not None
+    except sqlite3.Error:
+        return True

@@ -23,11 +23,11 @@ from nlgeval_lib.evaluators.hdeval import (
     CriteriaTree,
     Growth,
     HDEval,
-    predictions,
     values,
 )
 from nlgeval_lib.evaluators.hdeval.criteria import Criterion, finer
 from nlgeval_lib.records import Completion
+from reproduction.study.criteria_scores import predictions
 
 ASPECTS = {
     "coherence": "How well the sentences fit.",

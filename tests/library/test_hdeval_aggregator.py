@@ -17,10 +17,10 @@ from nlgeval_lib.evaluators.hdeval import (
     Aggregator,
     overall,
     permutation_importance,
-    predictions,
     register,
+    top,
 )
-from nlgeval_lib.evaluators.hdeval.attribution import top
+from reproduction.study.criteria_scores import predictions
 
 KINDS = ["dt", "lr", "mlp", "rf", "ridge"]
 

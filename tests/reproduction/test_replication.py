@@ -10,9 +10,14 @@ from public_data import needs
 from scipy import stats
 
 from nlgeval_lib import files
-from nlgeval_lib.engines import census
 from notebooks.meta import replicated_arms
-from reproduction.study import catalogue, judge_scores, replication, saved_judges
+from reproduction.study import (
+    catalogue,
+    judge_scores,
+    questions,
+    replication,
+    saved_judges,
+)
 
 SMALL = "smollm2-135m-instruct"
 SMALL_LABEL = "SmolLM2-135M"
@@ -205,7 +210,7 @@ def test_saved_scores_are_what_the_completions_say(
     path = files.located(f"data/completions/{JUDGE}.zip")
     with Store(tmp_path) as store:
         shared_run.take_in(path, store)
-    assert census.has_model(tmp_path, JUDGE)
+    assert questions.has_model(tmp_path, JUDGE)
     again = judge_scores(output, name, model=JUDGE, store=tmp_path)
     saved = judge_scores(output, name, engine="saved", model=JUDGE)
     assert again.available, again.why

@@ -15,7 +15,7 @@ from nlgeval_lib.on_use import loaded_on_use
 
 _MODULES = {
     "aggregator": ("Aggregator", "TooFewRows", "register"),
-    "attribution": ("overall", "permutation_importance", "predictions"),
+    "attribution": ("overall", "permutation_importance", "top"),
     "criteria": ("CriteriaTree", "values"),
     "evaluator": ("Growth", "HDEval"),
 }

@@ -1,5 +1,5 @@
 """Attribution pruning: what each criterion contributes to the aggregated ratings, and
-which are kept; what aggregators predict with fewer criteria or rows.
+which are kept.
 
 Importances are tables [criteria, targets], such as `permutation_importance` gives (the
 paper's saliency g). `overall` makes one number a criterion of them, and `top` the
@@ -10,14 +10,13 @@ Source: HD-Eval, sections 2.3 (equation 3) and 4.4; Tables 4 and 5, Figures 4 to
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator, TooFewRows, matrix
+from nlgeval_lib.evaluators.hdeval.aggregator import Aggregator, matrix
 
 
 def permutation_importance(
@@ -101,75 +100,3 @@ def top(importance: pd.DataFrame, among: Sequence[str], k: int) -> list[str]:
     """
     shares = overall(importance)[list(among)]
     return list(shares.sort_values(ascending=False, kind="stable").index[:k])
-
-
-def predictions(
-    X: pd.DataFrame,
-    Y: pd.DataFrame,
-    test: Sequence[int] | np.ndarray,
-    *,
-    kinds: Iterable[str] = ("mlp",),
-    shares: Iterable[float] = (1.0,),
-    counts: Sequence[int] = (),
-    seeds: Iterable[int] = range(5),
-    **settings: Any,
-) -> pd.DataFrame:
-    """What does each kind of aggregator predict for the test rows, to be correlated
-    with the ratings beside it?
-
-    X, Y: criteria scores and ratings, rows aligned.
-    test: positions of the rows that are predicted; all others train.
-    kinds, seeds: of the aggregators; a seed also draws the training rows.
-    shares: of the training rows, in (0, 1], drawn at random for each seed (Figure 4).
-    counts: how many criteria, the most important by permutation (Figure 5); (): all.
-    settings: `Aggregator`'s.
-
-    Returns: columns kind, share, criteria (how many), seed, row (position in X),
-    target, predicted (NaN where too few rows train), human; with counts
-    `attrs["order"]`: {seed: criteria, most important first}.
-    Raises: ValueError for a share outside (0, 1].
-    """
-    train = np.setdiff1d(np.arange(len(X)), test)
-    human = Y.iloc[test]
-    orders = {}
-    tables = []
-    for kind, share, seed in itertools.product(kinds, shares, seeds):
-        rows = _training_rows(train, share, seed)
-        X_train = X.iloc[rows]
-        Y_train = Y.iloc[rows]
-        # With counts: which criteria are the most important in these training rows?
-        order = list(X.columns)
-        if counts:
-            aggregator = Aggregator(kind, seed=seed, **settings).fit(X_train, Y_train)
-            importance = permutation_importance(aggregator, X_train, Y_train, seed=seed)
-            order = orders[seed] = top(importance, order, len(order))
-        for count in counts or (len(order),):
-            aggregator = Aggregator(kind, seed=seed, **settings)
-            try:
-                aggregator.fit(X_train[order[:count]], Y_train)
-                predicted = aggregator.predict(X.iloc[test])
-            except TooFewRows:
-                predicted = human * np.nan
-            table = {
-                "kind": kind,
-                "share": share,
-                "criteria": count,
-                "seed": seed,
-                "row": np.repeat(np.asarray(test), human.shape[1]),
-                "target": list(human.columns) * len(test),
-                "predicted": predicted.to_numpy().ravel(),
-                "human": human.to_numpy(dtype=float).ravel(),
-            }
-            tables.append(pd.DataFrame(table))
-    joined = pd.concat(tables, ignore_index=True)
-    joined.attrs["order"] = orders
-    return joined
-
-
-def _training_rows(train: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """A random share of the training rows (positions), two or more, in their order."""
-    if not 0 < share <= 1:
-        raise ValueError(f"share is {share!r}; a number above 0 and up to 1 is needed")
-    size = max(2, round(len(train) * share))
-    shuffled = np.random.default_rng(seed).permutation(len(train))
-    return train[np.sort(shuffled[:size])]
