@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Sequence
 from typing import Any, cast
@@ -19,9 +18,6 @@ from transformers import (
 
 from nlgeval_lib.engines.base import Sampling, likeliest
 
-# the largest number below 1 that 32 bits of floating point hold
-_BELOW_ONE = 1 - 2**-24
-
 
 class Sampler(LogitsProcessor):
     """Changes scores so that the largest, which transformers takes, is a draw.
@@ -35,7 +31,8 @@ class Sampler(LogitsProcessor):
     grammar: masks what the form of a structured completion does not allow; None for no
         form.
 
-    Source: Gumbel-max: argmax(log p + g) with g = -log(-log u) is distributed as p.
+    Source: Gumbel-max: argmax(log p + g) is distributed as p, where g is minus the
+    logarithm of an exponential draw.
     """
 
     def __init__(
@@ -55,9 +52,8 @@ class Sampler(LogitsProcessor):
             self.warpers.append(TopKLogitsWarper(sampling.top_k))
         if sampling.top_p < 1:
             self.warpers.append(TopPLogitsWarper(sampling.top_p))
-        fresh = secrets.randbits
-        self.seeds = [fresh(64) if seed is None else seed for seed in seeds]
-        self.drawn = 0  # steps that were drawn by now
+        self.seeds = [secrets.randbits(63) if seed is None else seed for seed in seeds]
+        self.generators: list[torch.Generator] = []  # one a row, from the first step on
         # a step each: token numbers and log-probabilities, both (rows x tokens)
         self.steps: list[tuple[torch.Tensor, torch.Tensor]] = []
 
@@ -93,11 +89,15 @@ class Sampler(LogitsProcessor):
         tokens = cast(torch.LongTensor, input_ids)
         scores = cast(torch.FloatTensor, logits)
         warped = self.warpers(tokens, scores)
-        step_keys = [_step_key(seed, self.drawn) for seed in self.seeds]
-        self.drawn += 1
-        draws = uniform(step_keys, warped.shape[1], warped.device)
-        # -log1p(-u) is an exponential draw, and minus its logarithm a Gumbel draw
-        return warped - draws.neg_().log1p_().neg_().log_()
+        if not self.generators:
+            for seed in self.seeds:
+                fresh = torch.Generator(warped.device)
+                self.generators.append(fresh.manual_seed(seed))
+        noise = []
+        for row, generator in zip(warped, self.generators, strict=True):
+            exponential = torch.empty_like(row).exponential_(generator=generator)
+            noise.append(-exponential.log_())
+        return warped + torch.stack(noise)
 
     def _keep_logprobs(
         self, logits: torch.Tensor, chosen: torch.Tensor, count: int
@@ -137,52 +137,6 @@ class Sampler(LogitsProcessor):
                 steps.append(likeliest(pairs))
             tables.append(tuple(steps))
         return tables
-
-
-def _step_key(seed: int, step: int) -> tuple[int, int]:
-    """The two numbers of 32 bits that give a row's noise of one step."""
-    digest = hashlib.blake2b(f"{seed} {step}".encode(), digest_size=8).digest()
-    first = int.from_bytes(digest[:4], "little", signed=True)
-    second = int.from_bytes(digest[4:], "little", signed=True)
-    return first, second
-
-
-def uniform(
-    keys: Sequence[tuple[int, int]], count: int, device: torch.device | str
-) -> torch.Tensor:
-    """Numbers that look uniformly drawn, each made from its row's key and its place
-    alone, by whole numbers, so that each kind of device gives the same.
-
-    keys: of each row two numbers of 32 bits with a sign.
-    count: numbers a row, below 2**31.
-
-    Returns: (rows x count) above 0 and below 1, in steps of 2**-32 near 0.
-
-    Source: the finaliser of MurmurHash3 (Appleby), here twice, a key before each.
-    """
-    table = torch.tensor(keys, dtype=torch.int32, device=device)
-    places = torch.arange(count, dtype=torch.int32, device=device)
-    words = _mixed(places[None, :] ^ table[:, :1])
-    words = _mixed(words.add_(table[:, 1:]))
-    # a negative number is the upper half of the range
-    numbers = words.to(torch.float32).mul_(2.0**-32)
-    numbers.add_(2.0**-33).add_((words < 0).to(torch.float32))
-    return numbers.clamp_(max=_BELOW_ONE)
-
-
-def _mixed(words: torch.Tensor) -> torch.Tensor:
-    """Numbers of 32 bits, mixed in place: each bit hangs on all bits of before."""
-    words ^= _shifted(words, 16)
-    words *= 0x85EBCA6B - 2**32
-    words ^= _shifted(words, 13)
-    words *= 0xC2B2AE35 - 2**32
-    words ^= _shifted(words, 16)
-    return words
-
-
-def _shifted(words: torch.Tensor, places: int) -> torch.Tensor:
-    """The bits moved to the right, zeros before them."""
-    return (words >> places).bitwise_and_(2 ** (32 - places) - 1)
 
 
 class StopTexts(StoppingCriteria):

@@ -29,12 +29,11 @@ _TABLES = {"rouge_score": ("\n", 100_000_000), "rouge": (".", 4_000_000)}
 
 
 class Bleu(PairMetric):
-    """Sentence-level BLEU by sacrebleu, 0 to 100, with its defaults.
+    """Sentence-level BLEU by sacrebleu, 0 to 100, without the n-gram orders that the
+    output is too short for.
 
     smooth: what becomes of an n-gram order without a match: `"exp"`, `"floor"`,
     `"add-k"` or `"none"`.
-    smooth_value: the number for `floor` and `add-k`; None for sacrebleu's default.
-    effective_order: leave out n-gram orders that the output is too short for.
     tokenize: a tokenizer of sacrebleu.
     lowercase: ignore case.
     pairs: `multi`, `empty` and `cache` of the base class; `multi` may also be
@@ -54,8 +53,6 @@ class Bleu(PairMetric):
         self,
         *,
         smooth: str = "exp",
-        smooth_value: float | None = None,
-        effective_order: bool = True,
         tokenize: str = "13a",
         lowercase: bool = False,
         **pairs: Any,
@@ -65,18 +62,15 @@ class Bleu(PairMetric):
 
         self.smooth = choose("smooth", smooth, BLEU.SMOOTH_DEFAULTS)
         self.tokenize = choose("tokenize", tokenize, BLEU.TOKENIZERS)
-        self.smooth_value = smooth_value
-        self.effective_order = effective_order
         self.lowercase = lowercase
 
     def settings(self) -> dict[str, Any]:
         """The settings by the names of sacrebleu's own signatures, and its version."""
-        value = "" if self.smooth_value is None else f"[{self.smooth_value!r}]"
         return {
             "case": "lc" if self.lowercase else "mixed",
-            "eff": self.effective_order,
+            "eff": True,
             "tok": self.tokenize,
-            "smooth": self.smooth + value,
+            "smooth": self.smooth,
             "sacrebleu": version("sacrebleu"),
         }
 
@@ -92,20 +86,14 @@ class Bleu(PairMetric):
     @functools.cached_property
     def _loaded(self) -> Any:
         """sacrebleu's metric. Raises: Unavailable where the tokenizer needs something."""
-        import logging
-
         from sacrebleu.metrics import BLEU
 
-        if not self.effective_order:
-            # It would advise against it once a sentence.
-            logging.getLogger("sacrebleu").setLevel(logging.ERROR)
         try:
             return BLEU(
                 lowercase=self.lowercase,
                 tokenize=self.tokenize,
-                effective_order=self.effective_order,
+                effective_order=True,
                 smooth_method=self.smooth,
-                smooth_value=self.smooth_value,
             )
         # A tokenizer may want a package or a download.
         except (ImportError, RuntimeError, OSError) as error:

@@ -121,7 +121,7 @@ def test_keys_are_those_of_what_changes_a_pair(
     for options in (
         {},
         {"smooth": "floor"},
-        {"smooth": "floor", "smooth_value": 0.2},
+        {"smooth": "add-k"},
         {"lowercase": True},
     ):
         Bleu(cache=path, **options).score(OUTPUTS, REFERENCES)

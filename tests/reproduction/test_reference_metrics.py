@@ -52,15 +52,9 @@ pytestmark = pytest.mark.usefixtures("own_state")
 BLEUS = [
     # ours, sacrebleu's
     ({}, {}),
-    (
-        {"smooth": "floor", "smooth_value": 0.3},
-        {"smooth_method": "floor", "smooth_value": 0.3},
-    ),
+    ({"smooth": "floor"}, {"smooth_method": "floor"}),
     ({"smooth": "add-k"}, {"smooth_method": "add-k"}),
-    (
-        {"smooth": "none", "effective_order": False},
-        {"smooth_method": "none", "use_effective_order": False},
-    ),
+    ({"smooth": "none"}, {"smooth_method": "none"}),
     ({"tokenize": "char", "lowercase": True}, {"tokenize": "char", "lowercase": True}),
     ({"multi": "joint"}, {}),
 ]
