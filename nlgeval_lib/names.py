@@ -14,29 +14,11 @@ from collections.abc import Iterable
 # What a command ends with on Ctrl-C.
 STOPPED = "stopped; the same command goes on from there"
 # The numbers from 0 to 20 as they are written in English.
-NUMBER_WORDS = (
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
+_WRITTEN = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen "
+    "fourteen fifteen sixteen seventeen eighteen nineteen twenty"
 )
+NUMBER_WORDS = tuple(_WRITTEN.split())
 
 
 def plain(name: str) -> str:

@@ -31,7 +31,7 @@ from nlgeval_lib.records import Completion
 
 OFFICIAL = "https://api.openai.com/v1"
 # how the parts of a revision begin that mark another server or other settings
-MARKS = ("at:", "extra:", "quantization=", "load_in_4bit=", "load_in_8bit=")
+MARKS = ("at:", "extra:", "quantization=")
 MOST_WAIT = 120.0  # seconds that a server may ask to wait; beyond, a request fails
 SECRET = 16  # characters; what is shorter is no key but a word such as "EMPTY"
 # what a server says of a model, and what it is called in revisions

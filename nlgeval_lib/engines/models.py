@@ -9,9 +9,6 @@ from typing import Any
 from nlgeval_lib import files, hub, weights
 from nlgeval_lib.engines.base import EngineError, Request
 
-# options that make weights coarser
-QUANTISING = ("quantization", "load_in_4bit", "load_in_8bit")
-
 
 def miniature() -> Path:
     """The folder of the miniature judge. Raises: EngineError where it is not there."""
@@ -92,8 +89,8 @@ def hub_revision(model: str, revision: str | None) -> str:
 
 def quantised(options: Mapping[str, Any]) -> str:
     """What a revision says of coarser weights, by the options of loading; else ""."""
-    names = [name for name in QUANTISING if options.get(name)]
-    return "".join(f"+{name}={options[name]}" for name in names)
+    kind = options.get("quantization")
+    return f"+quantization={kind}" if kind else ""
 
 
 def token_ids(tokenizer: Any, request: Request, model: str) -> list[int]:

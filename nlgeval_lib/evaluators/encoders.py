@@ -75,8 +75,8 @@ KNOWN = (MINILM, MPNET)
 
 
 def label(model: str | Path | None = None) -> str:
-    """What names a model in signatures: of a known encoder its label, whether or not it
-    is here, unless another folder stands in its place; else the label of `locate`.
+    """What names a model in signatures: of a known encoder its label, here or not,
+    unless another folder stands in its place; else the label of `locate`.
 
     Raises: Unavailable for another model that is not here.
     """
@@ -311,16 +311,13 @@ class TokenEncoder:
 
     def _longest_input(self) -> int:
         """How many tokens the model takes; 512 where nothing says so."""
-        limits = []
-        # A tokenizer without a limit names a huge number.
-        if self.tokenizer.model_max_length < 10**6:
-            limits.append(self.tokenizer.model_max_length)
-        positions = getattr(self.model.config, "max_position_embeddings", 0) or 0
-        if self.model.config.model_type in _OFFSET:
+        config = self.model.config
+        positions = getattr(config, "max_position_embeddings", 0) or 0
+        if config.model_type in _OFFSET:
             positions -= 2  # The first two are never a token's.
-        if positions > 0:
-            limits.append(positions)
-        return min(filter(None, limits), default=512)
+        limits = (positions, self.tokenizer.model_max_length)
+        # A tokenizer without a limit names a huge number.
+        return min((limit for limit in limits if 0 < limit < 10**6), default=512)
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The token ids of each text, special tokens included, cut at `max_tokens`."""
@@ -361,12 +358,5 @@ class TokenEncoder:
 
 
 # Kinds of models whose positions start at 2.
-_OFFSET = {
-    "roberta",
-    "xlm-roberta",
-    "camembert",
-    "mpnet",
-    "longformer",
-    "data2vec-text",
-    "xmod",
-}
+_TYPES = "roberta xlm-roberta camembert mpnet longformer data2vec-text xmod"
+_OFFSET = frozenset(_TYPES.split())
