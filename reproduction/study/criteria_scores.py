@@ -499,7 +499,7 @@ def on_splits(
     tables = []
     for seed in progress.bar(seeds, desc=f"splits by {unit}"):
         test = criteria.test_rows(unit, seed)
-        predictions = [unfitted(criteria, test)]
+        found = [unfitted(criteria, test)]
         for kind in kinds:
             predicted = predictions(
                 criteria.X,
@@ -511,8 +511,8 @@ def on_splits(
                 options=options.get(kind),
                 **criteria.settings,
             )
-            predictions.append(predicted.replace({"kind": PRINTED_NAMES}))
-        joined = pd.concat(predictions, ignore_index=True)
+            found.append(predicted.replace({"kind": PRINTED_NAMES}))
+        joined = pd.concat(found, ignore_index=True)
         quality = qualities(joined, ["kind"])
         tables.append(quality.assign(split=seed))
     table = pd.concat(tables, ignore_index=True)
