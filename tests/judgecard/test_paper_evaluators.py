@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgecard import recordings
-from nlgeval_lib import prompts
+from nlgeval_lib import evaluators, prompts
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import (
@@ -32,7 +32,6 @@ from nlgeval_lib.evaluators.tigerscore import (
     tasks,
 )
 from nlgeval_lib.records import Completion, Sample, Status
-from reproduction.training.analyses import TigerScoreReferenceBased
 
 RUBRIC = Rubric("Is it polite?", ("Rude.", "Cold.", "Neutral.", "Kind.", "Warm."))
 
@@ -160,7 +159,7 @@ def test_a_first_turn_that_fails_is_not_formatted():
         raise RuntimeError("no")
 
     engine = ScriptedEngine(script)
-    judge = TigerScoreReferenceBased(task="Trans", engine=engine)
+    judge = evaluators.get("tigerscore-reference")(task="Trans", engine=engine)
     [judgment] = judge.judge([Sample("s", "x", instruction="i", references=("r",))])
     assert judgment.status is Status.FAILED and len(engine.asked) == 1
 

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from nlgeval_lib import evaluators
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators import (
     CoAScore,
@@ -27,7 +28,6 @@ from nlgeval_lib.evaluators import (
     schemas,
 )
 from nlgeval_lib.evaluators.prometheus import Rubric
-from reproduction.training.analyses import AnalysisCheck, TigerScoreReferenceBased
 
 RUBRIC = Rubric(
     "Is the text true to its source?", ("No.", "Hardly.", "Partly.", "Mostly.", "Yes.")
@@ -81,11 +81,11 @@ JUDGES = {
     "prometheus": (Prometheus, 32, lambda most: {"chat": "llama2"}),
     "tigerscore": (TigerScore, 200, lambda most: {}),
     "tigerscore-reference": (
-        TigerScoreReferenceBased,
+        evaluators.get("tigerscore-reference"),
         190,
         lambda most: {"task": "Summ"},
     ),
-    "tigerscore-check": (AnalysisCheck, 4, lambda most: {}),
+    "tigerscore-check": (evaluators.get("tigerscore-check"), 4, lambda most: {}),
     "llmscore": (LLMScore, 4, lambda most: {"task": "summary"}),
     "llmscore-cot": (LLMScoreCoT, 160, lambda most: {"task": "summary"}),
     "coascore": (

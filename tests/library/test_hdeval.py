@@ -27,7 +27,6 @@ from nlgeval_lib.evaluators.hdeval import (
 )
 from nlgeval_lib.evaluators.hdeval.criteria import Criterion, finer
 from nlgeval_lib.records import Completion
-from reproduction.study.criteria_scores import predictions
 
 ASPECTS = {
     "coherence": "How well the sentences fit.",
@@ -218,39 +217,6 @@ def test_what_cannot_be_scored_is_an_error():
         Growth(layers=0)
     with pytest.raises(ValueError, match="leave out layers"):
         judge("ridge", layers=(1,)).train(frame)
-
-
-def test_sweeps_predict_the_test_rows():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.integers(1, 6, (60, 5)).astype(float), columns=list("vwxyz"))
-    Y = pd.DataFrame({"a": X["x"] + rng.normal(0, 0.01, 60), "b": X["x"] - X["y"]})
-    test = list(range(30, 60))
-    found = predictions(X, Y, test, kinds=["lr", "average"], seeds=[0, 1])
-    names = ["kind", "share", "criteria", "seed", "row", "target", "predicted", "human"]
-    assert (
-        list(found.columns) == names
-        and len(found) == 240
-        and set(found["row"]) == set(test)
-    )
-    linear = found[found["kind"] == "lr"]
-    np.testing.assert_allclose(linear["predicted"], linear["human"], atol=0.1)
-    shares = predictions(
-        X, Y, test, kinds=["ridge"], shares=[0.2, 1.0], seeds=[0, 1, 2]
-    )
-    error = (
-        shares.assign(e=(shares["predicted"] - shares["human"]) ** 2)
-        .groupby("share")["e"]
-        .mean()
-    )
-    assert len(shares) == 2 * 3 * 60 and error[1.0] < error[0.2]
-    some = predictions(X, Y, test, kinds=["lr"], counts=[1, 2, 5], seeds=[3])
-    assert some.attrs["order"][3][:2] == ["x", "y"]
-    error = (
-        some.assign(e=(some["predicted"] - some["human"]).abs())
-        .groupby("criteria")["e"]
-        .max()
-    )
-    assert error[1] > 0.5 and error[2] < 0.1 and error[5] < 0.1
 
 
 def test_training_grows_what_matters():

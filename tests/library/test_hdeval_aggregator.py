@@ -20,7 +20,6 @@ from nlgeval_lib.evaluators.hdeval import (
     register,
     top,
 )
-from reproduction.study.criteria_scores import predictions
 
 KINDS = ["dt", "lr", "mlp", "rf", "ridge"]
 
@@ -188,12 +187,6 @@ def test_a_criterion_never_read_counts_for_nothing(kind):
         pd.testing.assert_frame_equal(predicted, alone)
     again = Aggregator.from_json(json.loads(json.dumps(fitted.to_json())))
     pd.testing.assert_frame_equal(again.predict(X), predicted)
-
-
-def test_no_row_to_learn_from_predicts_nothing():
-    X, Y = scores_and_ratings(10)
-    predicted = predictions(X * math.nan, Y, [0, 1], kinds=["lr"], seeds=[0])
-    assert predicted["predicted"].isna().all() and len(predicted) == 4
 
 
 def test_columns_are_found_by_name():

@@ -11,6 +11,7 @@ import pytest
 from hostile_server import JudgeServer
 from test_end_to_end import FRAME, JUDGES, SCALES
 
+from nlgeval_lib import evaluators
 from nlgeval_lib.engines import OpenAIEngine, Sampling, UnsupportedSetting
 from nlgeval_lib.engines._grammar import Grammars
 from nlgeval_lib.evaluators import (
@@ -24,7 +25,6 @@ from nlgeval_lib.evaluators import (
 from nlgeval_lib.parsers import feedback, rating, yes_no
 from nlgeval_lib.parsers.places import place_of
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
-from reproduction.training.analyses import AnalysisCheck
 
 
 def filled(schema: dict, names: itertools.count):
@@ -187,7 +187,7 @@ def test_every_judge_weighs_at_the_verdict(weighing):
 
 
 def test_a_yes_is_weighed_as_what_it_says():
-    check = AnalysisCheck(weigh=True)
+    check = evaluators.get("tigerscore-check")(weigh=True)
     logprobs = tokens("No", {"No": 0.7, "Yes": 0.2})
     judgment = check.read(Completion("k", "No", logprobs=logprobs))
     assert judgment.value == pytest.approx(0.7 / 0.9)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
+from criteria_data import scores_and_ratings
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -15,6 +18,7 @@ from judgecard import recordings
 from nlgeval_lib import datasets, statistics
 from nlgeval_lib.evaluators.hdeval import CriteriaTree
 from reproduction.study import JudgeScores, criteria_scores
+from reproduction.study.criteria_scores import predictions
 
 
 @pytest.fixture(scope="module")
@@ -215,3 +219,42 @@ def test_overlap_widens_the_interval_by_its_formula() -> None:
     )
     assert np.isnan(statistics.resampled_t([0.3], 50, 50).p)
     assert statistics.resampled_t([0.0, 0.0], 50, 50).p == 1.0
+
+
+def test_sweeps_predict_the_test_rows():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(1, 6, (60, 5)).astype(float), columns=list("vwxyz"))
+    Y = pd.DataFrame({"a": X["x"] + rng.normal(0, 0.01, 60), "b": X["x"] - X["y"]})
+    test = list(range(30, 60))
+    found = predictions(X, Y, test, kinds=["lr", "average"], seeds=[0, 1])
+    names = ["kind", "share", "criteria", "seed", "row", "target", "predicted", "human"]
+    assert (
+        list(found.columns) == names
+        and len(found) == 240
+        and set(found["row"]) == set(test)
+    )
+    linear = found[found["kind"] == "lr"]
+    np.testing.assert_allclose(linear["predicted"], linear["human"], atol=0.1)
+    shares = predictions(
+        X, Y, test, kinds=["ridge"], shares=[0.2, 1.0], seeds=[0, 1, 2]
+    )
+    error = (
+        shares.assign(e=(shares["predicted"] - shares["human"]) ** 2)
+        .groupby("share")["e"]
+        .mean()
+    )
+    assert len(shares) == 2 * 3 * 60 and error[1.0] < error[0.2]
+    some = predictions(X, Y, test, kinds=["lr"], counts=[1, 2, 5], seeds=[3])
+    assert some.attrs["order"][3][:2] == ["x", "y"]
+    error = (
+        some.assign(e=(some["predicted"] - some["human"]).abs())
+        .groupby("criteria")["e"]
+        .max()
+    )
+    assert error[1] > 0.5 and error[2] < 0.1 and error[5] < 0.1
+
+
+def test_no_row_to_learn_from_predicts_nothing():
+    X, Y = scores_and_ratings(10)
+    predicted = predictions(X * math.nan, Y, [0, 1], kinds=["lr"], seeds=[0])
+    assert predicted["predicted"].isna().all() and len(predicted) == 4
