@@ -170,7 +170,7 @@ levels: $(READY)  ## level, coverage and power of tests and intervals in simulat
 	@OMP_NUM_THREADS=1 $(PY) -m tools.levels $(ARGS)
 	@OMP_NUM_THREADS=1 $(PY) -m tools.recorded_levels
 
-faults: $(READY)  ## planted faults that cards have to name, in draws of public sets: the long run (half an hour)
+faults: $(READY)  ## planted faults that cards have to name, in draws of public sets: the long run (some minutes)
 	@OMP_NUM_THREADS=1 $(PY) -m tools.fault_table $(ARGS)
 
 lint: $(READY)  ## ruff and mypy on the code and the notebooks

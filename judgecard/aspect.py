@@ -93,10 +93,15 @@ class Aspect:
         return interval(result)
 
     def versus(
-        self, first: np.ndarray, second: np.ndarray, target: np.ndarray
+        self,
+        first: np.ndarray,
+        second: np.ndarray,
+        target: np.ndarray,
+        ci: str = "",
     ) -> Numbers:
         """How much better does the first follow the target than the second?
 
+        ci: of the difference; "": the aspect's own.
         Returns: tau-b of the first minus that of the second over all outputs, with its
         interval; both as `first` and `second`, and `p` of their difference.
         Raises: ValueError where `statistics` refuses them.
@@ -106,7 +111,7 @@ class Aspect:
             second,
             target,
             coef="kendall-b",
-            ci=self.ci,
+            ci=ci or self.ci,
         )
         numbers = interval(result, result.difference)
         numbers["first"] = result.first

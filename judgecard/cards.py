@@ -76,7 +76,7 @@ class Card:
         """The rules that hold: `set, aspect, kind, words, when`.
 
         Returns: a row a rule. `aspect` is "" for a rule about a whole set; `kind` is
-        "fails", "unproven", "limits" or "praises"; `when` is the condition.
+        "fails", "unproven", "limits", "praises" or "these"; `when` is the condition.
         """
         columns = ["set", "aspect", "kind", "words", "when"]
         findings = self.numbers["verdict"]["findings"]

@@ -157,12 +157,13 @@ def failing(numbers: Numbers) -> Iterator[str]:
     """Where does the judge fail: the use of the scale, the distance from the ratings,
     and parts of the outputs?
     """
+    faults = folded("Faults that were looked for", table([*looked_for.rows(numbers)]))
     if numbers["kind"] == "pairs":
         yield _table(numbers["subsets"], _SUBSETS)
+        yield faults
         return
     yield _table(_aspects(numbers), _FAULTS)
-    faults = table(list(looked_for.rows(numbers["aspects"])))
-    yield folded("Faults that were looked for", faults)
+    yield faults
     thirds = _table(_thirds(numbers), _THIRDS)
     yield folded("Within thirds by rating and by length", thirds)
     leniency = _table(_listed(numbers, "strata.system"), _LENIENCY)

@@ -9,7 +9,6 @@ from typing import Any
 from judgecard import verdict
 from judgecard.written import Numbers, agreements, at, cell, listed, ranks
 
-PRAISES = "praises"
 _THIS = "this judge"
 # who is beside it on a set without a recorded judge
 _BASELINES = (_THIS, "output length", "random", "the longer output")
@@ -18,15 +17,17 @@ _UNPRICED = "A thousand judgments: what they take is not known of this card."
 
 
 def facts(card: Numbers) -> list[str]:
-    """The three things to know of each set: how closely the judge follows people, how
-    it stands to others, what has a score.
+    """What to know of each set: how closely the judge follows people, and how closely
+    it may follow others, how it stands to other judges, what has a score.
 
-    Returns: three sentences a set, each with the set's name where there are several.
+    Returns: sentences, each with the set's name where there are several.
     """
     sentences = []
     for name, numbers in card["sets"].items():
-        for sentence in (_closely(numbers), _beside(numbers), _covered(numbers)):
-            sentences.append(_of_set(card, name, sentence))
+        for of in (_closely, _of_other_raters, _beside, _covered):
+            sentence = of(numbers)
+            if sentence:
+                sentences.append(_of_set(card, name, sentence))
     return sentences
 
 
@@ -40,9 +41,10 @@ def _of_set(card: Numbers, name: str, sentence: str) -> str:
 def _closely(numbers: Numbers) -> str:
     """How closely the judge follows people, at its worst and best aspect."""
     if numbers["kind"] == "pairs":
+        decided = numbers.get("decided", numbers["accuracy"])
         return (
-            f"It chooses as people do on {cell(numbers['accuracy'])} of the pairs; "
-            "a coin reaches 0.500."
+            f"It chooses as people do on {cell(decided)} of the pairs where they "
+            "prefer one; a coin reaches 0.500."
         )
     by_value = []
     for aspect, kendall in agreements(numbers).items():
@@ -56,6 +58,22 @@ def _closely(numbers: Numbers) -> str:
     if worst[1] != best[1]:
         words += f", and at the least {worst[2]} in {worst[1]}"
     return f"{words}; 0 is chance, 1 the same order."
+
+
+def _of_other_raters(numbers: Numbers) -> str:
+    """Between which values agreement lies for other raters; "" where it is not told."""
+    texts = []
+    for aspect, kendall in agreements(numbers).items():
+        if kendall.get("low_raters") is not None:
+            ends = f"[{kendall['low_raters']:.3f}, {kendall['high_raters']:.3f}]"
+            texts.append(f"{ends} in {aspect}")
+            raters = kendall["raters"]
+    if not texts:
+        return ""
+    return (
+        f"That is for these {raters} raters; for others like them tau-b lies in "
+        f"{', '.join(texts)}."
+    )
 
 
 def _beside(numbers: Numbers) -> str:
@@ -135,7 +153,7 @@ def kind(of_set: list[verdict.Finding], aspect: str) -> str:
     of_set: the rules that hold for the set. aspect: "" for a set of pairs.
     """
     holding = {row["kind"] for row in of_set if row["aspect"] in ("", aspect)}
-    for worst in (verdict.FAILS, verdict.UNPROVEN, PRAISES):
+    for worst in (verdict.FAILS, verdict.UNPROVEN, verdict.PRAISES):
         if worst in holding:
             return worst
     return ""

@@ -19,7 +19,7 @@ _LINE = 26
 _LONGEST = 26  # characters of a name
 # what is said of an aspect -> the colour of its line, and the word beside it
 _COLOURS = {
-    glance.PRAISES: "#1b6e3c",
+    verdict.PRAISES: "#1b6e3c",
     verdict.UNPROVEN: "#8a5a00",
     verdict.FAILS: "#b3261e",
 }
@@ -86,7 +86,7 @@ def _placed(line: dict[str, Any], start: float) -> dict[str, Any]:
     has_interval = numbers.get("low") is not None and numbers.get("high") is not None
     colour = _COLOURS.get(line["kind"], "#555555")
     # hollow where it is not praised: the picture can be read without its colours
-    fill = colour if line["kind"] == glance.PRAISES else "#ffffff"
+    fill = colour if line["kind"] == verdict.PRAISES else "#ffffff"
     return {
         "name": name,
         "colour": colour,

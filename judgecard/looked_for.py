@@ -12,46 +12,58 @@ from judgecard import conditions, verdict
 from judgecard.written import at, cell, number
 
 Numbers = Mapping[str, Any]
-_OF_FAULTS = "faults."
+_FAULTS = (verdict.FAILS, "limits")
 
 
-def rows(aspects: Mapping[str, Numbers]) -> Iterator[dict[str, str]]:
-    """A row a fault that has an interval.
+def rows(numbers: Numbers) -> Iterator[dict[str, str]]:
+    """A row a fault that has an interval, those of the whole set first.
 
-    aspects: name -> what was measured of it.
-    Yields: `aspect, fault, size` and the `outcome`.
+    numbers: what was measured of a set.
+    Yields: `aspect` ("" for the set), `fault, size` and the `outcome`.
     """
-    for aspect, measured in aspects.items():
-        for rule, bar in _bars().items():
-            path = bar.path.rpartition(".")[0]
-            size = at(measured, path)
-            if size is not None:
-                yield {
-                    "aspect": aspect,
-                    "fault": rule,
-                    "size": cell(size),
-                    "outcome": outcome(size, bar),
-                }
+    yield from _rows("set", "", numbers)
+    for aspect, measured in numbers.get("aspects", {}).items():
+        yield from _rows("aspect", aspect, measured)
 
 
-def _bars() -> dict[str, conditions.Condition]:
-    """The first condition of each rule on a fault with an interval, by the rule's name;
-    of rules on one number the one that holds first.
+def _rows(of: str, aspect: str, measured: Numbers) -> Iterator[dict[str, str]]:
+    """The rows of a set, or of an aspect."""
+    for rule, bar in _bars(of).items():
+        size = at(measured, bar.path.rpartition(".")[0])
+        if size is not None:
+            yield {
+                "aspect": aspect,
+                "fault": rule,
+                "size": cell(size),
+                "outcome": outcome(size, bar),
+            }
+
+
+def _bars(of: str) -> dict[str, conditions.Condition]:
+    """The bar of each rule on a fault that one end of an interval decides, by the
+    rule's name; of rules on one end the one that holds first.
     """
     bars: dict[tuple[str, str], tuple[str, conditions.Condition]] = {}
     for rule in verdict.rules():
-        if rule["kind"] not in (verdict.FAILS, "limits"):
+        if rule["of"] != of or rule["kind"] not in _FAULTS:
             continue
-        bar = conditions.read_rule(rule["when"])[0][0]
-        if not bar.path.startswith(_OF_FAULTS) or bar.path.count(".") < 2:
-            continue
-        if bar.path.rpartition(".")[2] not in ("low", "high"):
+        together = conditions.read_rule(rule["when"])[0]
+        bar = together[0]
+        of_one_end = {condition.path for condition in together} == {bar.path}
+        if not of_one_end or bar.path.rpartition(".")[2] not in ("low", "high"):
             continue
         key = (bar.path, bar.op)
         known = bars.get(key)
-        if known is None or abs(bar.number) < abs(known[1].number):
+        if known is None or _holds_before(bar, known[1]):
             bars[key] = (rule["rule"], bar)
     return dict(bars.values())
+
+
+def _holds_before(bar: conditions.Condition, other: conditions.Condition) -> bool:
+    """Whether a bar on one end is met before another one is."""
+    if bar.op.startswith(">"):
+        return bar.number < other.number
+    return bar.number > other.number
 
 
 def outcome(size: Numbers, bar: conditions.Condition) -> str:

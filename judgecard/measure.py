@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from judgecard import closeness, faults, label_sheets, reliability
 from judgecard.aspect import Aspect
 from judgecard.cells import Numbers, interval, value_or_reason, without_sign
-from judgecard.judged import KEYS, Judged
+from judgecard.judged import KEYS, Judged, rater_kinds
 from nlgeval_lib import statistics
 
 # Name in a card -> coefficient of `statistics`.
@@ -87,11 +89,12 @@ def _numbers(aspect: Aspect) -> Numbers:
 
 
 def coefficient(aspect: Aspect, coef: str, level: str) -> Numbers:
-    """A coefficient with its three intervals.
+    """A coefficient with its intervals.
 
     `low` and `high` are for other systems and inputs like these, `low_these` and
     `high_these` for these systems alone, `low_families` and `high_families` for other
-    families of systems, where there are families.
+    families of systems, `low_raters` and `high_raters` for other raters as well; each
+    where it can be told.
     """
     values = aspect.values
     human = aspect.human
@@ -112,7 +115,29 @@ def coefficient(aspect: Aspect, coef: str, level: str) -> Numbers:
         cell["low_families"] = of_families.low
         cell["high_families"] = of_families.high
         cell["families"] = len(set(aspect.families))
-    return cell
+    return cell | _of_other_raters(aspect, result)
+
+
+def _of_other_raters(aspect: Aspect, correlation: Any) -> Numbers:
+    """The interval of a correlation for other raters, and how many there are; nothing
+    where the mean rating is not that of at least two raters of each output.
+    """
+    for names in rater_kinds(aspect.rows).values():
+        ratings = aspect.rows[names].to_numpy(dtype=float).T
+        number = (~np.isnan(ratings)).sum(axis=0)
+        if number[aspect.present].min(initial=2) < 2:
+            continue
+        try:
+            ends = aspect.grid.other_raters(correlation, aspect.values, ratings)
+        except ValueError:  # people's rating is not their mean
+            continue
+        if not np.isnan(ends.low):
+            return {
+                "low_raters": ends.low,
+                "high_raters": ends.high,
+                "raters": len(names),
+            }
+    return {}
 
 
 def use(aspect: Aspect) -> Numbers:
@@ -162,7 +187,8 @@ def length(aspect: Aspect) -> Numbers:
     Returns: all by Kendall's tau-b over all outputs:
     - kendall: score with length.
     - strength: the same without its sign.
-    - versus: how much better the scores follow the ratings than length does.
+    - versus: how much better the scores follow the ratings than length does, with the
+        interval for these systems alone, too.
     - closer: how much closer the scores follow length, in either direction, than the
         ratings.
     - rating: rating with length.
@@ -179,10 +205,24 @@ def length(aspect: Aspect) -> Numbers:
     return {
         "kendall": with_length,
         "strength": without_sign(with_length),
-        "versus": value_or_reason(aspect.versus, values, lengths, human),
+        "versus": value_or_reason(_above_length, aspect),
         "closer": value_or_reason(aspect.versus, signed_length, human, values),
         "rating": value_or_reason(aspect.kendall, lengths, human),
     }
+
+
+def _above_length(aspect: Aspect) -> Numbers:
+    """How much better do the scores follow the ratings than length does?
+
+    `low_these` and `high_these` are for these systems alone.
+    """
+    sides = (aspect.values, aspect.length, aspect.human)
+    cell = aspect.versus(*sides)
+    if not aspect.flat:
+        these = aspect.versus(*sides, ci="jack-inputs")
+        cell["low_these"] = these["low"]
+        cell["high_these"] = these["high"]
+    return cell
 
 
 # -- among other judges

@@ -296,12 +296,14 @@ def measured(paired: Paired) -> Numbers:
     """Everything that is measured of a judge of pairs.
 
     Returns: what `card.json` has of the set: `accuracy` over all pairs and in
-    `subsets`; for a judge that saw both orders `swap` (how often it keeps its choice)
+    `subsets`; `decided`, the share right of pairs that people do not call equal, where
+    a tie counts half, so that a coin reaches .5; for a judge that saw both orders `swap` (how often it keeps its choice)
     and `first` (how often it takes the option shown first); `longer`, the accuracy of
     who takes the longer output, with the gap to it; and all judges `beside` it.
     """
     verdicts = paired.verdicts()
     present = ~np.isnan(verdicts)
+    decided = _right_where_decided(paired)
     numbers: Numbers = {
         "kind": "pairs",
         "title": paired.title,
@@ -317,6 +319,7 @@ def measured(paired: Paired) -> Numbers:
             },
         },
         "accuracy": paired.accuracy(verdicts),
+        "decided": paired.mean(decided),
         "facts": dict(paired.facts),
         "subsets": _subsets(paired),
     }
@@ -331,7 +334,7 @@ def measured(paired: Paired) -> Numbers:
         # of two outputs of one length either may be taken: half right
         right = np.where(longer[0] == 0, 0.5, paired.right(longer))
         numbers["longer"] = paired.mean(right)
-        numbers["longer"]["versus"] = paired.mean(paired.right(verdicts) - right)
+        numbers["longer"]["versus"] = paired.mean(decided - right)
         numbers["longer"]["pull"] = value_or_reason(_pull, paired, longer[0])
     numbers["beside"] = _beside(paired, numbers)
     return numbers
@@ -353,6 +356,17 @@ def _beside(paired: Paired, numbers: Numbers) -> list[Numbers]:
             }
         )
     return sorted(rows, key=lambda row: -row["value"])
+
+
+def _right_where_decided(paired: Paired) -> np.ndarray:
+    """The share of orders in which each pair is judged as people do, a tie of the judge
+    counting half; NaN where people call it equal.
+    """
+    verdicts = paired.verdicts()
+    preference = paired.frame["preference"].to_numpy(dtype=float)
+    right = (verdicts == preference) + (verdicts == 0) / 2
+    right[np.isnan(verdicts) | ~(preference > 0)] = np.nan
+    return _mean_over_orders(right)
 
 
 def _shown_first(verdicts: np.ndarray) -> np.ndarray:

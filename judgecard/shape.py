@@ -97,7 +97,8 @@ def _set(value: Any, path: str) -> None:
     check(value, path)
 
 
-_NUMBERS = ("value", "low", "high", "low_these", "high_these", "n")
+_ENDS = ("low", "high", "low_these", "high_these", "low_raters", "high_raters")
+_NUMBERS = ("value", *_ENDS, "n", "raters")
 _CELL_PARTS: Mapping[str, Check] = {
     **dict.fromkeys(_NUMBERS, _number),
     "reason": _text,
@@ -111,7 +112,7 @@ _ASPECT = _object(
 _GRADED = _object({"aspects": _by_name(_ASPECT)}, {})
 _PAIRS = _object(
     {"accuracy": _CELL, "subsets": _rows(_object({"subset": _text}, _CELL_PARTS))},
-    {"swap": _CELL},
+    {"swap": _CELL, "decided": _CELL},
 )
 _ANY_SET = _object(
     {

@@ -32,7 +32,7 @@ def badge(card: Numbers) -> dict[str, Any]:
     Source: https://shields.io/badges/endpoint-badge (schemaVersion 1).
     """
     counts = Counter(glance.kinds(card))
-    praised = counts[glance.PRAISES]
+    praised = counts[verdict.PRAISES]
     message = f"follows people: {praised} of {counts.total()}"
     if counts[verdict.FAILS]:
         message += f", not for {counts[verdict.FAILS]}"

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from judgecard.written import at
 from nlgeval_lib import datasets
 
 _FEW_SYSTEMS = 10
@@ -55,10 +56,11 @@ def lines(name: str, numbers: Mapping[str, Any]) -> Iterator[str]:
         )
     elif systems < _FEW_SYSTEMS:
         yield f"{name}: with {systems} systems, an interval for other systems is wide."
-    yield (
-        f"{name}: raters are taken as they are: intervals hold for the mean rating of "
-        "these raters, and other raters may order outputs otherwise."
-    )
+    if not any(at(of, "dataset.kendall.raters") for of in numbers["aspects"].values()):
+        yield (
+            f"{name}: raters are taken as they are: intervals hold for the mean rating "
+            "of these raters, and other raters may order outputs otherwise."
+        )
     yield from _not_measured(name, numbers["aspects"])
     if not numbers.get("probes"):
         yield (

@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from judgecard import conditions
+from judgecard.written import at
 
 Finding = dict[str, str]
 Numbers = Mapping[str, Any]
 FAILS = "fails"
 UNPROVEN = "unproven"
+PRAISES = "praises"
+THESE = "these"  # a praise that holds for the systems of the set alone
 CLEAR = 0.05  # p, corrected, from which another judge is said to be better
 NOTHING = "nothing measured here supports using it"
 # The level of the coefficient that each rule of praise reads.
@@ -33,10 +36,10 @@ _LEVELS = {
 def rules() -> tuple[dict[str, str], ...]:
     """The rules in their order: `rule, of, kind, when, words, more`.
 
-    `of` is "set" or "aspect"; `kind` is "fails", "unproven", "limits" or "praises";
-    `when` is a condition; `words` go into the verdict where it holds, with names of the
-    measured in braces; `more` is what would have to be more where it is unproven:
-    systems, inputs, outputs or pairs.
+    `of` is "set" or "aspect"; `kind` is "fails", "unproven", "limits", "praises" or
+    "these"; `when` is a condition; `words` go into the verdict where it holds, with
+    names of the measured in braces; `more` is what would have to be more where it is
+    unproven: systems, inputs, outputs or pairs.
     """
     path = Path(__file__).with_name("rules.csv")
     with path.open(encoding="utf-8", newline="") as handle:
@@ -56,11 +59,21 @@ def findings(sets: Numbers) -> list[Finding]:
         for rule in _holding("set", numbers):
             holding.append({"set": name, "aspect": "", **rule})
         for aspect, measured in numbers.get("aspects", {}).items():
-            # where neither inputs nor systems are known, there are other rules
-            rows_only = {"rows_only": int("input" not in measured)}
-            for rule in _holding("aspect", measured | rows_only):
+            for rule in _holding("aspect", measured | _flags(measured)):
                 holding.append({"set": name, "aspect": aspect, **rule})
     return holding
+
+
+def _flags(measured: Numbers) -> dict[str, int]:
+    """What rules ask of an aspect beside its numbers, 0 or 1."""
+    [systems] = [rule for rule in rules() if rule["rule"] == "systems"]
+    beside_length = at(measured, "length.versus.value")
+    return {
+        # neither inputs nor systems are known, or each input has one output
+        "rows_only": int("input" not in measured),
+        "no_length": int(beside_length is None),
+        "orders_systems": int(conditions.holds(systems["when"], measured)),
+    }
 
 
 def _holding(of: str, numbers: Numbers) -> Iterator[dict[str, str]]:
@@ -97,11 +110,9 @@ def _clauses(numbers: Numbers, of_set: list[Finding]) -> list[str]:
         words = ", and ".join(fault["words"] for fault in faults)
         clauses = [f"do not use it: {words}"]
     elif numbers["kind"] != "pairs":
-        clauses = _praise(numbers, of_set, unpraised)
+        clauses = _praise(numbers, of_set, failing, unpraised)
     elif not untold_of_set:
-        clauses = _praise_of_pairs(numbers, of_set)
-    if not clauses and not unpraised and not untold_of_set:
-        clauses = [NOTHING]
+        clauses = _praise_of_pairs(numbers, of_set) or [NOTHING]
     # Aspects of which the same is said share a clause.
     for words, aspects in by_words(failing):
         clauses.append(f"do not use it for {joined(aspects)}: {words}")
@@ -197,40 +208,51 @@ def _limits(of_set: list[Finding], failing: Collection[str]) -> list[str]:
 
 def _praise_of_pairs(numbers: Numbers, of_set: list[Finding]) -> list[str]:
     """What may be said for a judge of pairs, with its accuracy and interval."""
-    praises = [finding for finding in of_set if finding["kind"] == "praises"]
+    praises = [finding for finding in of_set if finding["kind"] == PRAISES]
     if not praises:
         return []
-    accuracy = numbers["accuracy"]
-    share = f"{accuracy['value']:.0%}"
-    ends = f"[{accuracy['low']:.0%}, {accuracy['high']:.0%}]"
+    decided = numbers["decided"]
+    share = f"{decided['value']:.0%}"
+    ends = f"[{decided['low']:.0%}, {decided['high']:.0%}]"
     return [f"{finding['words']}, {share} {ends}" for finding in praises]
 
 
 def _praise(
-    numbers: Numbers, of_set: list[Finding], unpraised: Collection[str]
+    numbers: Numbers,
+    of_set: list[Finding],
+    failing: Collection[str],
+    unpraised: Collection[str],
 ) -> list[str]:
-    """What may be said for the judge, and which judge stands above it."""
+    """What may be said for the judge, of which aspects nothing is, and which judge
+    stands above it.
+    """
     aspects_by_rule = defaultdict(list)
+    praised: set[str] = set()
     for finding in of_set:
         aspect = finding["aspect"]
-        if aspect not in unpraised:
+        if finding["kind"] == PRAISES:
+            may_be_said = aspect not in unpraised
+        else:
+            # what holds for these systems alone is the last of an aspect's rules
+            told = {*failing, *praised}
+            may_be_said = finding["kind"] == THESE and aspect not in told
+        if may_be_said:
             aspects_by_rule[finding["rule"]].append(aspect)
+            praised.add(aspect)
     clauses = []
     for rule in rules():
         name = rule["rule"]
-        if rule["of"] != "aspect" or rule["kind"] != "praises":
-            continue
-        if name not in aspects_by_rule:
-            continue
         aspects = aspects_by_rule[name]
-        clause = (
-            f"its order of {rule['words']} by {joined(aspects)} agrees with people's "
-            "beyond chance"
-        )
-        clause += _beside_raters(numbers, aspects, _LEVELS[name])
-        clauses.append(clause)
+        if aspects:
+            order = f"{rule['words']} by {joined(aspects)}"
+            beside = _beside_raters(numbers, aspects, _LEVELS.get(name, ""))
+            clauses.append(f"{order} agrees with people's beyond chance{beside}")
+    said = {*praised, *unpraised}
+    silent = [aspect for aspect in numbers["aspects"] if aspect not in said]
+    if silent:
+        clauses.append(f"{NOTHING} for {joined(silent)}")
     for judge, aspects in above(numbers, unpraised).items():
-        clauses.append(f"{judge} does it better in {joined(aspects)}")
+        clauses.append(f"{judge} follows people more closely in {joined(aspects)}")
     return clauses
 
 

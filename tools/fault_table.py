@@ -4,7 +4,7 @@
 
 Planted judges of `tools.planted_faults` score draws of public sets: some of the inputs,
 of `8 systems` some systems too. Writes a row a set and judge into
-`data/simulated/planted_faults.csv`; takes about half an hour. The test makes a few
+`data/simulated/planted_faults.csv`; takes some minutes. The test makes a few
 draws of the same rows.
 """
 

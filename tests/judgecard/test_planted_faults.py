@@ -4,12 +4,14 @@ judges are not accused; `data/simulated/planted_faults.csv` has the long run.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import judgecard as card
-from judgecard import cells, conditions, faults, judged, looked_for, verdict
+from judgecard import cells, conditions, faults, glance, judged, looked_for, verdict
 from judgecard.aspect import Aspect
 from tools import fault_table
 
@@ -66,19 +68,26 @@ def of_three_models(noise: float, seed: int = 0) -> pd.DataFrame:
     )
 
 
-@pytest.mark.parametrize("noise", [0.3, 1.0])
+@pytest.mark.parametrize(
+    ("noise", "says"),
+    [
+        (0.3, "order of outputs by overall agrees with people's"),
+        (1.0, "order of outputs by overall agrees with people's"),
+        (40.0, "outputs instead of 300 would tell) these data cannot tell whether"),
+    ],
+)
 def test_one_output_an_input_is_judged_alike_with_and_without_systems(
-    noise: float,
+    noise: float, says: str
 ) -> None:
     frame = of_three_models(noise)
     scores = frame["value"].to_numpy()
     verdicts = []
-    for columns in (["input_id", "system_id"], []):
+    for columns in (["input_id", "system_id"], ["system_id"], ["input_id"], []):
         rated = judged.rated(frame[[*columns, "output", "human"]], "own")
         numbers = card.cards.of_sets("own", {}, [judged.with_values(rated, scores)])
         verdicts.append(numbers.verdict)
-    assert verdicts[0] == verdicts[1]
-    assert "order of outputs by overall agrees with people's" in verdicts[0]
+    assert len(set(verdicts)) == 1
+    assert says in verdicts[0]
 
 
 # -- the verdict
@@ -140,10 +149,105 @@ def test_each_fault_with_an_interval_is_listed_for_each_aspect() -> None:
         "topical_chat", "acloserlook", "gpt-3.5-turbo-0613", "rate_explain"
     )
     [numbers] = made.numbers["sets"].values()
-    listed = pd.DataFrame(looked_for.rows(numbers["aspects"]))
-    assert set(listed["aspect"]) == set(numbers["aspects"])
+    listed = pd.DataFrame(looked_for.rows(numbers))
+    assert set(listed["aspect"]) == {"", *numbers["aspects"]}
     assert {"favours", "narrow", "lenient", "gaps where low"} <= set(listed["fault"])
     assert listed["outcome"].str.match(r"found|not there|\?|not measured: \w").all()
+    # of two bars on one end the one that is met first, also of pairs
+    assert {"halo", "leans to length"} <= set(listed["fault"])
+    pairs = {"decided": {"value": 0.5, "low": 0.4, "high": 0.6}}
+    pairs["first"] = {"value": 0.52, "low": 0.48, "high": 0.56}
+    assert [row["outcome"] for row in looked_for.rows(pairs)] == [
+        "? (told where below 0.400)",
+        "? (told where above 0.550)",
+        "? (told where below 0.450)",
+    ]
+
+
+# -- with few systems, and for other raters
+
+
+def test_few_systems_are_said_to_be_the_ones_that_it_orders() -> None:
+    made = card.of_recorded(
+        "topical_chat", "acloserlook", "gpt-3.5-turbo-0613", "rate_explain_auto_cot"
+    )
+    [numbers] = made.numbers["sets"].values()
+    aspects = list(numbers["aspects"])
+    assert "among these systems its order of outputs by" in made.verdict
+    assert all(aspect in made.verdict for aspect in aspects)
+    # beyond chance for these systems, and not told of others
+    coherence = numbers["aspects"]["coherence"]
+    assert coherence["input"]["kendall"]["low"] < 0
+    assert coherence["dataset"]["kendall"]["low_these"] > 0
+    assert "order is better than chance among other systems" in made.verdict
+
+
+def with_raters(number: int, seed: int = 0) -> pd.DataFrame:
+    """Five systems on 40 inputs, rated by so many raters, and a judge's scores."""
+    rng = np.random.default_rng(seed)
+    places = range(200)
+    quality = rng.normal(3, 0.8, 200) + np.repeat(rng.normal(0, 0.5, 5), 40)
+    ratings = {}
+    for rater in range(number):
+        of_rater = quality + rng.normal(0, 0.8, 200)
+        ratings[f"rater_{rater}"] = np.clip(np.round(of_rater), 1, 5)
+    columns = {
+        "system_id": [f"s{place // 40}" for place in places],
+        "input_id": [f"i{place % 40}" for place in places],
+        "value": np.clip(np.round(quality + rng.normal(0, 0.5, 200)), 1, 5),
+    }
+    return pd.DataFrame(columns | ratings)
+
+
+def test_a_card_says_whether_its_intervals_hold_for_other_raters() -> None:
+    frame = with_raters(4)
+    made = card.of_scores(frame, frame)
+    [numbers] = made.numbers["sets"].values()
+    cell = numbers["aspects"]["overall"]["dataset"]["kendall"]
+    assert cell["low_raters"] <= cell["low"] < cell["high"] <= cell["high_raters"]
+    [line] = [line for line in glance.facts(made.numbers) if "raters;" in line]
+    assert f"[{cell['low_raters']:.3f}, {cell['high_raters']:.3f}] in overall" in line
+    assert not any("as they are" in line for line in made.numbers["cannot_tell"])
+
+
+@pytest.mark.parametrize("few", ["two raters", "one rating of an output"])
+def test_of_few_raters_nothing_is_said_of_others(few: str) -> None:
+    frame = with_raters(2 if few == "two raters" else 3)
+    if few == "one rating of an output":
+        frame.loc[0, ["rater_0", "rater_1"]] = np.nan
+    made = card.of_scores(frame, frame)
+    assert not any("raters;" in line for line in glance.facts(made.numbers))
+    assert any("as they are" in line for line in made.numbers["cannot_tell"])
+
+
+# -- pairs
+
+
+def of_pairs(right: int, wrong: int, ties: int) -> card.paired.Paired:
+    """A judge of so many pairs; people prefer the first output."""
+    verdicts = [1.0] * right + [2.0] * wrong + [0.0] * ties
+    outputs = {"output_1": "aa", "output_2": "aa", "preference": 1}
+    frame = pd.DataFrame([outputs] * len(verdicts))
+    both = card.paired.load_paired(frame)
+    return replace(both, frame=both.frame.assign(given=verdicts, swapped=verdicts))
+
+
+@pytest.mark.parametrize(
+    ("counts", "says"),
+    [
+        ((30, 70, 0), "takes the worse option more often than the better one"),
+        ((48, 52, 0), "cannot tell whether it chooses better than a coin"),
+        ((70, 30, 0), "chooses the better option more often than chance, 70%"),
+        # who calls all equal is no worse than a coin
+        ((20, 20, 60), "cannot tell whether it chooses better than a coin"),
+    ],
+)
+def test_a_coin_is_beaten_or_not_or_it_cannot_be_told(
+    counts: tuple[int, int, int], says: str
+) -> None:
+    made = card.cards.of_sets("own", {}, [of_pairs(*counts)])
+    assert says in made.verdict
+    assert ("better than a coin" in made.verdict) == ("better than a coin" in says)
 
 
 # -- the numbers, by other code
