@@ -67,8 +67,8 @@ def _holds_before(bar: conditions.Condition, other: conditions.Condition) -> boo
 
 
 def outcome(size: Numbers, bar: conditions.Condition) -> str:
-    """What the interval of a fault's size says: found, not there, or how large it would
-    have to be for these data to tell.
+    """What the interval of a fault's size says: found, not beyond its bar, or how large
+    it would have to be for these data to tell.
     """
     if size.get("low") is None:
         return f"not measured: {size.get('reason') or 'no interval'}"
@@ -83,6 +83,6 @@ def outcome(size: Numbers, bar: conditions.Condition) -> str:
     if is_beyond(near, bar.number):
         return "found"
     if not is_beyond(far, bar.number):
-        return "not there"
+        return f"not {more_or_less} {number(bar.number)}"
     from_size = bar.number + (size["value"] - near)
     return f"? (told where {more_or_less} {number(from_size)})"

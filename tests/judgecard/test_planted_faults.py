@@ -130,10 +130,10 @@ def test_what_was_found_is_said_before_what_cannot_be_told() -> None:
     ("condition", "low", "high", "says"),
     [
         ("faults.level.low > .15", 0.2, 0.4, "found"),
-        ("faults.level.low > .15", -0.1, 0.1, "not there"),
+        ("faults.level.low > .15", -0.1, 0.1, "not above 0.150"),
         ("faults.level.low > .15", 0.0, 0.4, "? (told where above 0.350)"),
         ("faults.spread.high < .67", 0.4, 0.6, "found"),
-        ("faults.spread.high < .67", 0.9, 1.1, "not there"),
+        ("faults.spread.high < .67", 0.9, 1.1, "not below 0.670"),
         ("faults.spread.high < .67", 0.5, 0.9, "? (told where below 0.470)"),
     ],
 )
@@ -152,7 +152,11 @@ def test_each_fault_with_an_interval_is_listed_for_each_aspect() -> None:
     listed = pd.DataFrame(looked_for.rows(numbers))
     assert set(listed["aspect"]) == {"", *numbers["aspects"]}
     assert {"favours", "narrow", "lenient", "gaps where low"} <= set(listed["fault"])
-    assert listed["outcome"].str.match(r"found|not there|\?|not measured: \w").all()
+    assert (
+        listed["outcome"]
+        .str.match(r"found|not (above|below) |\?|not measured: \w")
+        .all()
+    )
     # of two bars on one end the one that is met first, also of pairs
     assert {"halo", "leans to length"} <= set(listed["fault"])
     pairs = {"decided": {"value": 0.5, "low": 0.4, "high": 0.6}}
