@@ -22,6 +22,8 @@ from nlgeval_lib.evaluators import Preference, PromptedJudge
 from nlgeval_lib.scoring.cells import InputError
 from tools import planted
 
+PRAISE = (verdict.PRAISES, verdict.THESE)
+
 
 @pytest.fixture(scope="module")
 def demo() -> card.Card:
@@ -42,7 +44,7 @@ def asked(script: planted.Script, frame: pd.DataFrame, **options: Any) -> card.C
 def rules_of(made: card.Card) -> set[str]:
     """The rules that hold, but for praise."""
     listed = made.numbers["verdict"]["findings"]
-    return {row["rule"] for row in listed if row["kind"] != "praises"}
+    return {row["rule"] for row in listed if row["kind"] not in PRAISE}
 
 
 def wide(rows: pd.DataFrame, column: str) -> np.ndarray:

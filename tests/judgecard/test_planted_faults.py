@@ -162,9 +162,9 @@ def test_each_fault_with_an_interval_is_listed_for_each_aspect() -> None:
     pairs = {"decided": {"value": 0.5, "low": 0.4, "high": 0.6}}
     pairs["first"] = {"value": 0.52, "low": 0.48, "high": 0.56}
     assert [row["outcome"] for row in looked_for.rows(pairs)] == [
-        "? (told where below 0.400)",
         "? (told where above 0.550)",
         "? (told where below 0.450)",
+        "? (told where below 0.400)",
     ]
 
 
