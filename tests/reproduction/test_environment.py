@@ -162,6 +162,7 @@ def imports(folder: str) -> set[str]:
         "notebooks",
         "tools",
         *(path.stem for path in (ROOT / "tests").rglob("*.py")),
+        *(path.stem for path in (ROOT / "notebooks").rglob("*.py")),
     }
     found: set[str] = set()
     modules = [path for path in (ROOT / folder).rglob("*.py") if path != APART]

@@ -603,7 +603,25 @@ def finetune(
     Source: settings as `config.source` says; loss on the completion: Prometheus,
     appendix E.
     """
-    output = Path(output)
+    arguments = {
+        "max_steps": most_updates,
+        "seed": seed,
+        "save_steps": save_every,
+        "logging_steps": log_every,
+        "disable_tqdm": quiet,
+    }
+    return _run(config, data, Path(output), micro_batch, callbacks, arguments)
+
+
+def _run(
+    config: Config,
+    data: Path | str | pd.DataFrame,
+    output: Path,
+    micro_batch: int,
+    callbacks: Sequence[Any],
+    arguments: dict[str, Any],
+) -> Result:
+    """A run that begins, goes on, or is read; `arguments` are of the trainer."""
     processes = int(os.environ.get("WORLD_SIZE", "1"))
     main = int(os.environ.get("RANK", "0")) == 0
     accumulation, remainder = divmod(config.batch, micro_batch * processes)
@@ -618,40 +636,43 @@ def finetune(
 
     tokenizer = AutoTokenizer.from_pretrained(config.base)
     tokens = tokenized(frame, tokenizer, config)
-    settings = {
-        **dataclasses.asdict(config),
-        # With other examples it is another run.
-        "data_sha256": hashlib.sha256(json.dumps(tokens.rows).encode()).hexdigest(),
-        "examples": len(tokens.rows),
-        "left_out": tokens.left_out,
-        "micro_batch": micro_batch,
-        "processes": processes,
-        "most_updates": most_updates,
-        "seed": seed,
-    }
+    settings = _settings_of_run(config, tokens, micro_batch, processes)
+    settings |= {"most_updates": arguments["max_steps"], "seed": arguments["seed"]}
     _same_run(output / SETTINGS, settings, main)
     if (output / DONE).exists():
         facts = json.loads((output / DONE).read_text(encoding="utf-8"))
         log = json.loads((output / LOG).read_text(encoding="utf-8"))
         return Result(output / MODEL, pd.DataFrame(log), facts)
-    set_seed(seed)
+    set_seed(arguments["seed"])
     trainer = _trainer(
         config,
         tokenizer,
         tokens,
         callbacks,
         output_dir=str(output),
-        seed=seed,
-        max_steps=most_updates,
         per_device_train_batch_size=micro_batch,
         gradient_accumulation_steps=accumulation,
-        save_steps=save_every,
-        logging_steps=log_every,
-        disable_tqdm=quiet,
+        **arguments,
     )
     start = last_whole(output, clean=main)
     trainer.train(resume_from_checkpoint=str(start) if start else None)
     return _save(trainer, tokenizer, tokens, output, settings, main)
+
+
+def _settings_of_run(
+    config: Config, tokens: Tokens, micro_batch: int, processes: int
+) -> dict[str, Any]:
+    """The configuration, and what else makes two runs different."""
+    # With other examples it is another run, hence their hash.
+    digest = hashlib.sha256(json.dumps(tokens.rows).encode()).hexdigest()
+    return {
+        **dataclasses.asdict(config),
+        "data_sha256": digest,
+        "examples": len(tokens.rows),
+        "left_out": tokens.left_out,
+        "micro_batch": micro_batch,
+        "processes": processes,
+    }
 
 
 def last_whole(output: Path, clean: bool = False) -> Path | None:
