@@ -344,6 +344,7 @@ class _Run:
         self._client = httpx2.AsyncClient(
             headers={**_server.authorization(self.key), "accept-encoding": "identity"},
             timeout=None,
+            verify=_server.certificates(),
             limits=httpx2.Limits(max_connections=most, max_keepalive_connections=most),
         )
         most = 0
