@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import json
 import re
 import tomllib
@@ -329,12 +330,13 @@ def load(path: Path | None = None, *, notebooks: bool = True) -> Catalogue:
     sections = _File()
     faults: list[str] = []
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-        sections = _File(**raw)
+        text = path.read_text(encoding="utf-8")
+        sections = _sections(text)
         faults += _faults(sections)
         if notebooks:
             faults += _missing_notebooks(sections, path.parent)
     except ValidationError as error:
+        raw = tomllib.loads(text)
         for fault in error.errors():
             faults.append(_described(raw, **fault))
     except ValueError as error:
@@ -399,6 +401,15 @@ class _File:
     row: tuple[Row, ...] = ()
     judge: tuple[Judge, ...] = ()
     metric: tuple[Metric, ...] = ()
+
+
+@functools.lru_cache(maxsize=2)
+def _sections(text: str) -> _File:
+    """The sections of a file; one run asks for those of the same text dozens of times.
+
+    Raises: ValueError for what is no TOML, or has other keys or types.
+    """
+    return _File(**tomllib.loads(text))
 
 
 def _described(
