@@ -9,6 +9,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import processors  # noqa: F401, it comes first
 import public_data
 import pytest
 from cli_tools import command, judge, nl  # noqa: F401

@@ -96,12 +96,12 @@ def test_a_notebook_begins_with_the_answer_of_its_page(entry: catalogue.Entry) -
         pytest.skip("another output of the same notebook is shown")
     shown = committed.first_answer(entry.path.read_text(encoding="utf-8"))
     record = saving.read_json(f"{answers.base(entry)}.json")
-    answer = answers.first_screen_of(answers.Answer(entry, record))
-    follows = committed.shortened(answer.text)
+    answer = answers.Answer(entry, record)
+    follows = committed.shortened(answers.first_screen_of(answer).text)
     # Two notebooks begin otherwise: the first one teaches, the scoreboard has no page.
     assert shown in (follows, "")
     page = (ROOT / f"{answers.base(entry)}.md").read_text(encoding="utf-8")
-    for _, text in answers.Answer(entry, record).lines:
+    for _, text in answer.lines:
         assert tables.for_markdown(text) in page
 
 
