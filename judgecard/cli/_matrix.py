@@ -123,7 +123,7 @@ def _say_plan(
     rows = []
     for name, (asking, options_here) in judges.items():
         asking.check()
-        planned = planning.plan(asking.planned(), asking.engine, asking.store)
+        planned = planning.plan(asking.planned(), asking.store)
         totals = planned[list(planning.COUNTS)].sum()
         row = {
             "judge": name,

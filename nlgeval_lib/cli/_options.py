@@ -190,7 +190,7 @@ class Planning:
         from nlgeval_lib.scoring import planning
 
         typer.echo(f"{subject}{engine.signature()}")
-        planned = planning.plan(stages, engine, store)
+        planned = planning.plan(stages, store)
         echo(planning.in_words(planned, self.rate, prices(self.price)))
 
 

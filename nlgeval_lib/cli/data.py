@@ -62,9 +62,6 @@ def data(
         bool,
         typer.Option("--optional", help="With --fetch: also what is left out by size."),
     ] = False,
-    describe: Annotated[
-        bool, typer.Option("--describe", help="Counts, aspects, scales and licences.")
-    ] = False,
 ) -> None:
     """List the data sets with their sizes and say which are on this machine.
 
@@ -78,7 +75,6 @@ def data(
       NLGEVAL_DATA_MIRROR=/mnt/mirror nlgeval data --fetch     take them from a folder
     """
     from nlgeval_lib import datasets
-    from nlgeval_lib.tables import show
 
     entries = datasets.registry.entries()
     left_out = [path for path, entry in entries.items() if entry.optional]
@@ -86,16 +82,10 @@ def data(
     for name in chosen:
         if name not in left_out:
             datasets.files(name)  # raises for an unknown one
-    if fetch and describe:
-        raise ValueError("choose --fetch or --describe")
     if optional and not fetch:
         raise ValueError("--optional goes with --fetch")
     if optional and not names:
         chosen += left_out
-    if describe:
-        frame = datasets.describe().reset_index()
-        typer.echo(show(frame[frame["dataset"].isin(chosen)], digits=0).text)
-        return
     typer.echo(datasets.fetch.mirror_line())
     if fetch:
         datasets.unreachable.forget()

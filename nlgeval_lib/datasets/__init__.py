@@ -4,8 +4,8 @@
     items = datasets.items(frame)  # one row an output
 
 A name leads to the module that reads the set (`datasets.csv`), which asks `fetch` for
-its files. `numbers` has ratings and scores without any text, for machines without the
-files; `pairs` the frame of pairs; `families` what is no independent evidence.
+its files. `numbers` has ratings and scores without texts, `pairs` the frame of pairs,
+`families` what is no independent evidence.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ __all__ = [
     "Spec",
     "UnknownName",
     "available",
-    "describe",
     "fetch",
     "files",
     "first_inputs",
@@ -74,8 +73,8 @@ def _about(name: str, column: str) -> str:
 
 
 def _of(name: str) -> tuple[Spec, Callable[..., pd.DataFrame]]:
-    """A data set's spec and loader: a module that reads several sets has SPECS and
-    load(name), else SPEC and load().
+    """A data set's spec and loader: its module has SPECS and load(name), or SPEC and
+    load().
     """
     module = importlib.import_module(f"nlgeval_lib.datasets.{_about(name, 'module')}")
     if hasattr(module, "SPECS"):
@@ -89,20 +88,19 @@ def spec(name: str) -> Spec:
 
 
 def kind(name: str) -> str:
-    """What a row of the set's frame is: "ratings" (an output and aspect), "labels" (the
-    same without a text: `labelled`) or "pairs" (two outputs). Raises: UnknownName.
+    """What a row of the set's frame is: "ratings", "labels" (the same without a text:
+    `labelled`) or "pairs". Raises: UnknownName.
     """
     return _about(name, "kind") or "ratings"
 
 
 def load(name: str, **options: Any) -> pd.DataFrame:
     """The frame of a data set, its counts checked: rated sets in the long form, pairs
-    in the form of `pairs`.
-
-    options: those of the set's loader: `ground_truth` of topical_chat, `systems` of
-    wmt22_zhen, `stand_ins` of self_instruct.
-    Returns: the frame. Where the set's files are not here and its numbers are
+    in the form of `pairs`. Where its files are not here and its numbers are
     (`data/numbers`), each text is a `numbers.HashedText`.
+
+    options: `ground_truth` of topical_chat, `systems` of wmt22_zhen, `stand_ins` of
+    self_instruct.
     Raises: UnknownName; DataUnavailable or ChecksumError where a file cannot be used;
     ValueError where a count is not as expected.
     """
@@ -117,19 +115,14 @@ def load(name: str, **options: Any) -> pd.DataFrame:
         return load_numbers(name, **options)
 
 
-def load_pairs(
-    name: str, aspect: str | None = None, margin: float = 0.0, **options: Any
-) -> pd.DataFrame:
+def load_pairs(name: str, aspect: str | None = None, **options: Any) -> pd.DataFrame:
     """The frame of pairs of a data set: its own, or every two rated outputs of an
-    input (`pairs.from_ratings`, which has `aspect` and `margin`).
-
-    options, Raises: as `load`; ValueError where a rated set has several aspects and
-    none is named.
+    input (`pairs.from_ratings`). options, Raises: as these and `load`.
     """
     rows = load(name, **options)
     if kind(name) == "pairs":
         return rows
-    return pairs.from_ratings(rows, aspect, margin)
+    return pairs.from_ratings(rows, aspect)
 
 
 def load_numbers(name: str, **options: Any) -> pd.DataFrame:
@@ -178,7 +171,7 @@ def files(name: str) -> list[str]:
 
 def available(name: str) -> tuple[bool, str]:
     """Whether a data set or recording is on this machine: (True, "here"), or (False,
-    the reason and the way out in one line). Never uses the network.
+    the reason and the way out). Never uses the network.
     """
     try:
         for relpath in getattr(_spec(name), "embedded", ()):
@@ -194,32 +187,6 @@ def available(name: str) -> tuple[bool, str]:
     except DataError as error:
         return False, str(error)
     return True, "here"
-
-
-def describe() -> pd.DataFrame:
-    """One row a data set that is fetched by default: counts (`rows`: outputs times
-    aspects), aspects, scale, licence, and whether it is here, or the `reason` why not.
-    Needs no data file.
-    """
-    rows = {}
-    for name in NAMES:
-        about = spec(name)
-        is_here, reason = available(name)
-        scales = {f"{low:g} to {high:g}" for low, high in about.scale.values()}
-        rows[name] = {
-            "title": about.title,
-            "kind": kind(name),
-            "rows": about.n_items * len(about.scale),
-            "outputs": about.n_items,
-            "inputs": about.n_inputs,
-            "systems": about.n_systems,
-            "aspects": ", ".join(about.scale),
-            "scale": "; ".join(sorted(scales)),
-            "licence": about.licence,
-            "here": is_here,
-            "reason": "" if is_here else reason,
-        }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("dataset")
 
 
 def __dir__() -> list[str]:

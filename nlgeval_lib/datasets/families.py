@@ -14,8 +14,7 @@ import pandas as pd
 @functools.cache
 def table() -> pd.DataFrame:
     """A row a system with a family, and a row a column of topics: `dataset`, `kind`
-    (family or topic), `name` (of the system, or of the column), `group` (the family;
-    empty for a topic), `why`.
+    (family or topic), `name`, `group` (the family), `why`.
     """
     path = Path(__file__).with_name("families.csv")
     return pd.read_csv(path, keep_default_na=False)
@@ -32,9 +31,3 @@ def of_systems(name: str, systems: Sequence[str]) -> list[str]:
     rows = table().query("dataset == @name and kind == 'family'")
     by_system = dict(zip(rows["name"], rows["group"], strict=True))
     return [by_system.get(system, system) for system in systems]
-
-
-def topic_column(name: str) -> str:
-    """The column of a data set's frame that has the topics of its inputs; "" for none."""
-    columns = table().query("dataset == @name and kind == 'topic'")["name"]
-    return next(iter(columns), "")

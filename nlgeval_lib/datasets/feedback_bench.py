@@ -1,10 +1,9 @@
 """Feedback Bench, FLASK Eval and MT Bench's human judgments in Prometheus' files: of
 the same form as the siblings that `prometheus` reads, fetched only when asked for.
 
-What is known of the form: prompts with the same headings, behind which a quote and a
-comma may stand; `gpt4_score` is one whole number in Feedback Bench and a list in FLASK
-Eval, which has `human_score`, a list; pairs have `chosen_instruction`,
-`rejected_instruction` and `tie`. A file of another form is refused.
+Behind prompts a quote and a comma may stand; `gpt4_score` is one whole number in
+Feedback Bench and a list in FLASK Eval, which has `human_score`, a list; pairs have
+`chosen_instruction`, `rejected_instruction` and `tie`. Another form is refused.
 """
 
 from __future__ import annotations
@@ -30,19 +29,18 @@ UNNAMED = "not named"  # the system of a response whose record names none
 
 
 def load(name: str) -> pd.DataFrame:
-    """One of the sets in file order.
+    """One of the sets in file order, with `prompt` (whole), `instruction`, `output`,
+    `rubric` and, but for pairs, `reference`.
 
     Feedback Bench (seen and unseen rubrics): 1,000 inputs x 1 system (the simulated
     GPT-4), aspect `overall` 1-5; each response is its own input. `human` is NaN;
     `gpt4`, and `rater_gpt4_0`, is the score that GPT-4 was asked to write the response
     for, with its feedback in `feedback_gpt4_0`.
     FLASK Eval: aspect `overall` 1-5, an input is an instruction with its rubric, a
-    system is the record's `response_source`. `human` is the mean of people's scores,
-    `gpt4` that of GPT-4's, each of which is in rater_gpt4_0 and on.
-    MT Bench's human judgments: pairs as `hhh` has them. The preferred response (system
-    `chosen`) comes first with `human` 1; of a tie, which `tie` says, both have .5.
-    All have `prompt` (whole), `instruction`, `output` and `rubric`; the first three
-    also `reference`.
+    system the record's `response_source`. `human` is the mean of people's scores,
+    `gpt4` that of GPT-4's, which are in rater_gpt4_0 and on.
+    MT Bench's human judgments: pairs as `hhh` has them; of a tie, which `tie` says,
+    both have .5.
     Raises: ValueError for a file of another form.
     """
     rows: list[dict[str, Any]] = []

@@ -1,18 +1,13 @@
 """From a path in the registry to a verified file, and to its content: data/raw, then a
 mirror folder, then the URL. Nothing is read that was not verified.
-
-`path` gives one file, `local` only where it is here already; `all` fetches whole data
-sets and says what became of each, `together` the files of one.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import json
 import os
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -32,9 +27,7 @@ from nlgeval_lib.files import BESIDE, MIRROR, mirror
 TIMEOUT = (3.0, 20.0)  # seconds to connect, and between two pieces
 ATTEMPTS = 3
 BACKOFF = 0.5  # seconds before the second attempt, doubled before the third
-# A file changed within the same clock tick keeps its time stamps, so a stamp this young
-# proves nothing.
-_SETTLED_NS = 50_000_000
+_verified: set[tuple[Any, ...]] = set()  # the files that were found right
 
 
 def mirror_line() -> str:
@@ -55,8 +48,8 @@ def local(relpath: str) -> Path | None:
     """The verified file in data/raw or in the mirror; None where neither has it. Never
     uses the network.
 
-    Raises: UnknownName for a path that is not in the registry; ChecksumError where a
-    file is there but is another one; DataUnavailable where it cannot be read.
+    Raises: UnknownName; ChecksumError where another file is there; DataUnavailable
+    where it cannot be read.
     """
     entry = registry.entry(relpath)
     for folder in filter(None, (files.raw(), mirror())):
@@ -75,9 +68,8 @@ def local(relpath: str) -> Path | None:
 
 def path(relpath: str, optional: bool = False) -> Path:
     """The verified local file for a registry path, downloaded to data/raw where no copy
-    is here.
+    is here; one that is optional only where `optional`.
 
-    optional: also an optional file is downloaded; else it is used only where it lies.
     Raises: UnknownName, ChecksumError, DataUnavailable (what was tried, the way out),
     OSError where data/raw cannot be written.
     """
@@ -133,8 +125,8 @@ def json_file(relpath: str) -> Any:
 
 
 def json_lines(relpath: str) -> list[Any]:
-    """The JSON values in a registered file, one a line (only a line feed ends one);
-    empty lines are passed over. Raises: as `json_file`.
+    """The JSON values in a registered file, one a line (only a line feed ends one).
+    Raises: as `json_file`.
     """
     lines = path(relpath).read_bytes().split(b"\n")
     return [json.loads(line) for line in lines if line.strip()]
@@ -144,17 +136,15 @@ def json_lines(relpath: str) -> list[Any]:
 
 
 def verify(path: Path, entry: Entry) -> None:
-    """Hold a file against its registry entry. One found right is not hashed again, in
-    any process, while its size and time stamps stay: the log of verified files has
-    them.
+    """Hold a file against its registry entry, once a process while its size and time
+    stamps stay.
 
     Raises: ChecksumError naming the file, what was found, what to do.
     """
     stat = path.stat()
-    times = f"{stat.st_mtime_ns} {stat.st_ctime_ns}"
-    stamp = f"{entry.checksum} {stat.st_size} {times} {path.resolve()}"
-    log = files.state("verified.txt")
-    if stamp in _verified(log):
+    times = (stat.st_mtime_ns, stat.st_ctime_ns)
+    stamp = (entry.checksum, str(path.resolve()), stat.st_size, *times)
+    if stamp in _verified:
         return
     found = _found(path, entry)
     if found:
@@ -167,14 +157,7 @@ def verify(path: Path, entry: Entry) -> None:
         raise ChecksumError(
             f"{path}: {found}{size}, expected {entry.checksum}; {advice}"
         )
-    if time.time_ns() - max(stat.st_mtime_ns, stat.st_ctime_ns) > _SETTLED_NS:
-        _verified(log).add(stamp)
-        # Where no state can be kept, files are hashed anew in each process.
-        with contextlib.suppress(OSError):
-            log.parent.mkdir(parents=True, exist_ok=True)
-            with open(log, "a", encoding="utf-8", errors="backslashreplace") as out:
-                # One write; the first line feed ends a line that a crash tore.
-                out.write(f"\n{stamp}\n")
+    _verified.add(stamp)
 
 
 def git_blob(path: Path) -> str:
@@ -191,14 +174,6 @@ def _found(path: Path, entry: Entry) -> str:
     return "" if checksum == entry.checksum else f"{kind} is {checksum}"
 
 
-@functools.cache
-def _verified(log: Path) -> set[str]:
-    """The stamps of the files that were found right; empty without a log."""
-    with contextlib.suppress(OSError):
-        return set(log.read_text(encoding="utf-8", errors="replace").split("\n"))
-    return set()
-
-
 # -- one URL, by pooch: bounded waiting and attempts, nothing left behind on failure
 
 
@@ -207,13 +182,11 @@ class _Passing(DataUnavailable):
 
 
 def _download(entry: Entry, target: Path) -> None:
-    """Fetch `entry` to `target`, which appears whole and verified or not at all; its
-    address is asked first, then the archives', each several times where a fault may
-    pass.
+    """Fetch `entry` to `target`, whole and verified or not at all: from its address,
+    then the archives', each several times where a fault may pass.
 
-    Raises: DataUnavailable where no address gives such a file; ChecksumError of the
-    first address that gives another one, where none gives the right one; OSError where
-    `target` cannot be written.
+    Raises: DataUnavailable; ChecksumError where an address gives another file and none
+    the right one; OSError where `target` cannot be written.
     """
     from tenacity import (
         retry,
@@ -249,8 +222,8 @@ def _download(entry: Entry, target: Path) -> None:
 def _ask(url: str, path: Path) -> None:
     """Ask a host for a file; one that cannot be reached is put down as such.
 
-    Raises: DataUnavailable in our words: requests' errors are OSErrors, as those of
-    files are; _Passing where another attempt may help.
+    Raises: DataUnavailable in our words (requests' errors are OSErrors, as those of
+    files are); _Passing where another attempt may help.
     """
     import pooch
     import requests
@@ -280,8 +253,7 @@ def _ask(url: str, path: Path) -> None:
 
 def _check(entry: Entry, url: str, path: Path) -> None:
     """Pass where what came is the file of the entry. Raises: DataUnavailable for a web
-    page in its place; _Passing for a download that broke off; ChecksumError for
-    another file.
+    page in its place; _Passing for a download that broke off; ChecksumError.
     """
     found = _found(path, entry)
     if not found:
@@ -335,12 +307,10 @@ def all(
     say: Callable[[str], object] = print,
     optional: bool = False,
 ) -> list[Fetched]:
-    """Fetch the files of the named data sets and recordings, or files (None: all that
-    are fetched by default); a line each and a summary are said. A file that is not
-    available ends only its own data set.
+    """Fetch the files of the named data sets, recordings or files (None: all that are
+    fetched by default), also optional ones where `optional`; a line each and a summary
+    are said. A file that is not available ends only its own data set.
 
-    optional: also optional files are fetched; else they are used where they lie.
-    Returns: one `Fetched` a name, in order.
     Raises: UnknownName; OSError where data/raw cannot be written.
     """
     from nlgeval_lib import datasets
@@ -371,9 +341,8 @@ def all(
 
 
 def together(name: str, relpaths: Iterable[str]) -> None:
-    """Download those files of a data set that lie nowhere here, several at once and
-    with one bar of progress; what cannot be fetched is left to the reader, which
-    says why.
+    """Download those files of a data set that lie nowhere here, several at once; what
+    cannot be fetched is left to the reader, which says why.
     """
     missing = list(relpaths)
     for folder in filter(None, (files.raw(), mirror())):

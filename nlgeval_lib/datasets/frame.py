@@ -40,8 +40,8 @@ class Spec:
     """What is known about a data set before any of its files is here.
 
     files: registry paths, in the order in which the loader reads them.
-    n_items, n_inputs, n_systems: outputs, distinct inputs, and systems that wrote the
-    outputs; 0 where that is not known before.
+    n_items, n_inputs, n_systems: outputs, distinct inputs, and systems; 0 where not
+    known.
     scale: aspect -> (lowest, highest) possible human rating, in the order of the frame;
     -inf for no lowest.
     licence: of the files, as their publishers state it.
@@ -61,8 +61,8 @@ class Spec:
 
 
 def known(name: str, *files: str, embedded: tuple[str, ...] = ()) -> Spec:
-    """The spec of a data set of these files; `datasets.csv` has the rest of it, a scale
-    as `aspect aspect 1 5; aspect 0 1`: aspects, then the lowest and highest rating.
+    """The spec of a data set of these files; `datasets.csv` has the rest, a scale as
+    `aspect aspect 1 5; aspect 0 1`.
     """
     columns = ["module", "systems", "optional", "kind", "labels"]  # not of the spec
     row = TABLE.loc[name].drop(columns).to_dict()
@@ -85,8 +85,8 @@ def labels(name: str) -> tuple[str, ...]:
 
 
 def expect(name: str, fact: str, actual: object, expected: object) -> None:
-    """Hold one fact of a data set (both for the message): pass where `actual` is what
-    is `expected`. Raises: ValueError.
+    """Hold one fact of a data set: pass where `actual` is `expected`. Raises:
+    ValueError.
     """
     if actual != expected:
         raise ValueError(
@@ -103,12 +103,10 @@ def build(
     """The long frame of `spec`: one row an output and aspect, from one row an output.
 
     rows: mappings, or a list a column. Each output has input_id, system_id, `human`,
-    and `output` where the set has texts. A value that is itself a mapping (aspect ->
-    value) belongs to the aspects, such as `human`, `rater_...` and predictions; any
-    other value is repeated for each aspect. Of `reference` (a text, "" for none) and
-    `references` (a tuple of texts) one is enough.
-    counts: outputs, inputs, systems that are expected in place of the spec's, for a
-    variant of the set.
+    and `output` where the set has texts. A value that is a mapping (aspect -> value)
+    belongs to the aspects; any other is repeated for each. Of `reference` (a text, ""
+    for none) and `references` (a tuple of texts) one is enough.
+    counts: outputs, inputs, systems of a variant of the set, in place of the spec's.
     Returns: the columns `KEYS`, ratings, `TEXTS`, then the others; all aspects of an
     output stand together. Ratings are float64, NaN where nobody rated.
     Raises: ValueError where a count is not the expected one.
@@ -152,7 +150,7 @@ def _rated(column: Any) -> bool:
 
 def counted(frame: pd.DataFrame, about: Mapping[str, Any]) -> pd.DataFrame:
     """The frame itself, with its sizes in `attrs` (n_items, rows an aspect; n_inputs,
-    n_systems) beside what `about` says: name, scale and aspects of the set.
+    n_systems) beside what `about` says: name, scale and aspects.
     """
     frame.attrs = {
         **about,
@@ -166,10 +164,9 @@ def counted(frame: pd.DataFrame, about: Mapping[str, Any]) -> pd.DataFrame:
 def items(frame: pd.DataFrame) -> pd.DataFrame:
     """One row an output, in file order: the long frame made wide.
 
-    Ratings become columns `human_<aspect>` and `rater_..._<aspect>`. A further column
-    that differs between the aspects of an output, such as `unieval`, becomes
-    `<column>_<aspect>` too; `KEYS` and `TEXTS` do not: where a text differs, that of
-    the first aspect stands. `aspect` and `human` are gone.
+    Ratings become columns `human_<aspect>` and `rater_..._<aspect>`; so does a further
+    column that differs between the aspects of an output. Of `KEYS` and `TEXTS` those of
+    the first aspect stand; `aspect` and `human` are gone.
     Raises: ValueError where the aspects are not about the same outputs in the same
     order.
     """
@@ -199,17 +196,14 @@ def items(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def quick(frame: pd.DataFrame, inputs: int = 20) -> pd.DataFrame:
-    """The rows of the first `inputs` inputs, as `first_inputs` chooses them, counted
-    anew.
-    """
+    """The rows of the first `inputs` inputs (`first_inputs`), counted anew."""
     rows = frame[frame["input_id"].isin(first_inputs(frame, inputs))]
     return counted(rows.reset_index(drop=True), frame.attrs)
 
 
 def first_inputs(frame: pd.DataFrame, inputs: int) -> pd.Series:
-    """The `input_id` of the first `inputs` inputs, in the order of the frame. Of pairs
-    of several categories (`hhh`), which stand one category after the other, as many
-    are taken of each.
+    """The `input_id` of the first `inputs` inputs, in the order of the frame; of pairs
+    of several categories (`hhh`) as many of each.
     """
     different = frame["input_id"].drop_duplicates()
     systems = set(frame["system_id"]) if "system_id" in frame else set()

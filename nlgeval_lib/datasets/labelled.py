@@ -21,12 +21,11 @@ def build(
 ) -> pd.DataFrame:
     """The long frame of labels: a row an item and aspect, a column `rater_...` a rater.
 
-    ratings: aspect -> table of items x raters, NaN or None where a rater gave no label.
-    All aspects have the same items and raters.
+    ratings: aspect -> table of items x raters, NaN or None where a rater gave no label;
+    all aspects have the same.
     words: the categories; none where the labels are grades.
-    Returns: `human` is the mean of grades; of categories, the one that most raters
-    give, and NaN where several have as many votes. An item is its own input,
-    `system_id` is "".
+    Returns: `human` is the mean of grades; of categories the most frequent one, NaN
+    where several are. An item is its own input, `system_id` is "".
     Raises: ValueError for a count other than the spec's, and for an unknown word.
     """
     coded = {aspect: coded_table(ratings[aspect], words) for aspect in ratings}
@@ -45,8 +44,7 @@ def build(
 
 def coded_table(table: pd.DataFrame, words: Sequence[str]) -> pd.DataFrame:
     """A table of items x raters as float64: grades (no words) as they are, words as
-    their places from 0, NaN where there is no label. Raises: ValueError for a word that
-    is not among them.
+    their places from 0, NaN for no label. Raises: ValueError for an unknown word.
     """
     if not words:
         return table.astype(float)
@@ -73,8 +71,7 @@ def _human(table: pd.DataFrame, categories: int) -> list[float]:
 
 def raters(frame: pd.DataFrame, aspect: str | None = None) -> np.ndarray:
     """`R[rater, item]`: the columns `rater_...` of a long frame (None: of all its
-    aspects), as `statistics`'s measures of agreement take them; NaN where a rater
-    gave no label.
+    aspects), as `statistics` takes them; NaN where a rater gave no label.
     """
     if aspect is not None:
         frame = frame[frame["aspect"] == aspect]

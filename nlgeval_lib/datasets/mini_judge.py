@@ -92,12 +92,11 @@ def build(
 
 
 def judgments(place: Path | None = None) -> tuple[pd.DataFrame, list[dict[str, Any]]]:
-    """What the judge said when it was measured: a row a judgment; and the error
-    analyses as they were read.
+    """What the judge said when it was measured: a frame `form, aspect, input_id,
+    system_id, gold, value, status`, a row a judgment; and the error analyses as they
+    were read, each with `input_id`, `system_id` and `errors`. Gold is by construction.
 
     place: the folder of another checkpoint; None: the judge's own.
-    Returns: columns `form, aspect, input_id, system_id, gold, value, status`; and the
-    analyses, each with `input_id`, `system_id` and `errors`. Gold is by construction.
     Raises: FileNotFoundError that names the command.
     """
     place = place or folder()

@@ -1,12 +1,8 @@
 """The frame of pairs: one row two outputs for one input, and which of them is
-preferred.
+preferred: FIRST (1), SECOND (2), TIE (0), or NaN where nobody said.
 
-    frame = datasets.load_pairs("llmbar")
-    frame = datasets.load_pairs("summeval", aspect="fluency")
-
-A preference is FIRST (1), SECOND (2), TIE (0), or NaN where nobody said. `frame.attrs`
-has name, kind "pairs", ties (whether 0 may stand), n_items (pairs), n_inputs and
-n_systems.
+`frame.attrs` has name, kind "pairs", ties (whether 0 may stand), n_items (pairs),
+n_inputs and n_systems.
 """
 
 from __future__ import annotations
@@ -34,7 +30,6 @@ def build(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
     rows: mappings with the columns of `KEYS` but `dataset`; `rater_...` are those of
     single raters; further columns stay behind them.
-    Returns: preferences as float64.
     Raises: ValueError where a count or a preference is not as the spec says, and where
     a pair_id is there twice.
     """
@@ -51,7 +46,7 @@ def build(spec: Spec, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def counted(frame: pd.DataFrame, name: str, ties: bool) -> pd.DataFrame:
-    """The frame itself, with what it is about and its sizes in its `attrs`; `ties` says
+    """The frame itself, with what it is about and its sizes in its `attrs`; `ties`:
     whether 0 is a preference of this set. Raises: as `check`.
     """
     check(frame, ties)
@@ -67,8 +62,8 @@ def counted(frame: pd.DataFrame, name: str, ties: bool) -> pd.DataFrame:
 
 
 def check(frame: pd.DataFrame, ties: bool = True) -> None:
-    """Hold the form of a frame of pairs: columns, preferences (0 with `ties`) and ids.
-    Raises: ValueError naming the column, or the pair and what it has.
+    """Hold the form of a frame of pairs: columns, preferences and ids. Raises:
+    ValueError.
     """
     for column in ("pair_id", "preference"):
         if column not in frame:
@@ -98,16 +93,14 @@ def systems(frame: pd.DataFrame) -> list[str]:
 
 
 def flipped(verdicts: Any) -> np.ndarray:
-    """The same verdicts about the pair in the other order: 1 and 2 change places, 0 and
-    NaN stay.
-    """
+    """The same verdicts about the pair in the other order: 1 and 2 change places."""
     values = np.asarray(verdicts, dtype=float)
     return np.where((values == FIRST) | (values == SECOND), 3 - values, values)
 
 
 def swapped(frame: pd.DataFrame) -> pd.DataFrame:
-    """The same pairs in the other order, for a judge that is asked in both: outputs,
-    systems and preferences change places; the columns stay in order.
+    """The same pairs in the other order: outputs, systems and preferences change
+    places; the columns stay in order.
     """
     names = {}
     for column in frame.columns:
@@ -131,9 +124,9 @@ def majority(ratings: Any) -> np.ndarray:
     """What most raters `R[rater, pair]` say of each pair, as float64: a tie where no
     verdict has most votes, NaN where nobody rated.
 
-    Example:
-        >>> majority([[1, 1, 0], [1, 2, 0], [2, 0, np.nan]]).tolist()
-        [1.0, 0.0, 0.0]
+      Example:
+          >>> majority([[1, 1, 0], [1, 2, 0], [2, 0, np.nan]]).tolist()
+          [1.0, 0.0, 0.0]
     """
     table = np.asarray(ratings, dtype=float)
     # votes[verdict, pair]; the verdicts are their own places: 0, 1, 2
@@ -144,20 +137,16 @@ def majority(ratings: Any) -> np.ndarray:
     return np.where(most == 0, np.nan, preferred)
 
 
-def from_ratings(
-    frame: pd.DataFrame, aspect: str | None = None, margin: float = 0.0
-) -> pd.DataFrame:
-    """The pairs that a long frame of ratings holds: every two outputs of each input.
+def from_ratings(frame: pd.DataFrame, aspect: str | None = None) -> pd.DataFrame:
+    """The pairs that a long frame of ratings holds: every two outputs of each input,
+    input by input; the higher rating is preferred, and equal ones are a tie.
 
     aspect: whose ratings decide; None where the frame has one alone.
-    margin: ratings at most so far apart are a tie, in points of the scale; beyond it
-    the output with the higher rating is preferred.
-    Returns: a frame of pairs, input by input; `pair_id` is input and both systems, with
-    | between them. The rater columns become preferences of the same kind. A pair
-    without both ratings is left out, and counted in `attrs["left_out"]`.
-    Raises: ValueError where the frame has several aspects and none is named, for an
-    aspect that it has not, where no input has two outputs, and where a pair_id is there
-    twice.
+    Returns: `pair_id` is input and both systems, with | between them; raters' columns
+    become preferences, too. A pair without both ratings is left out, and counted in
+    `attrs["left_out"]`.
+    Raises: ValueError for an aspect that is not there or not named, where no input has
+    two outputs, and where a pair_id is there twice.
     """
     aspects = list(frame["aspect"].unique())
     if aspect is None and len(aspects) > 1:
@@ -179,11 +168,11 @@ def from_ratings(
         "pair_id": ["|".join(map(str, parts)) for parts in names],
         "system_1": ones["system_id"],
         "system_2": twos["system_id"],
-        "preference": _higher(ones["human"], twos["human"], margin),
+        "preference": _higher(ones["human"], twos["human"]),
     }
     for column in rated:
         if str(column).startswith("rater_"):
-            columns[str(column)] = _higher(ones[column], twos[column], margin)
+            columns[str(column)] = _higher(ones[column], twos[column])
     if "output" in rated:
         columns["output_1"] = ones["output"]
         columns["output_2"] = twos["output"]
@@ -207,8 +196,8 @@ def _places(rated: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-def _higher(first: pd.Series, second: pd.Series, margin: float) -> np.ndarray:
-    """Which of two ratings is higher: 1 or 2, 0 within the margin, NaN without both."""
+def _higher(first: pd.Series, second: pd.Series) -> np.ndarray:
+    """Which of two ratings is higher: 1 or 2, 0 for neither, NaN without both."""
     gap = first.to_numpy(dtype=float) - second.to_numpy(dtype=float)
-    preferred = np.where(gap > margin, FIRST, np.where(gap < -margin, SECOND, TIE))
+    preferred = np.where(gap > 0, FIRST, np.where(gap < 0, SECOND, TIE))
     return np.where(np.isnan(gap), np.nan, preferred)

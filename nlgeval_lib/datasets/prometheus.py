@@ -39,9 +39,8 @@ PARTS = ("instruction", "output", "reference", "rubric")
 
 
 def split(prompt: str) -> tuple[str, ...]:
-    """Take an absolute-grading prompt apart at its headings: the texts that `PARTS`
-    names; an empty reference where the prompt has none. Raises: ValueError where a
-    heading is missing, there twice, or out of order.
+    """An absolute-grading prompt taken apart at its headings: the texts that `PARTS`
+    names. Raises: ValueError where a heading is missing, there twice, or out of order.
     """
     match = _PROMPT.fullmatch(prompt)
     # A heading inside a text would cut that text short: count them all.
@@ -62,18 +61,16 @@ def parts(prompt: str) -> dict[str, str]:
 
 
 def load(name: str) -> pd.DataFrame:
-    """One of the sets in file order, with the judge's whole prompt as published, and
-    each input's rubric.
+    """One of the sets in file order, with the judge's whole prompt and each input's
+    rubric.
 
     vicuna_bench, mt_bench: 80 inputs x 4 models, aspect `overall` 1-5, one rubric and
-    one reference an input. The inputs of mt_bench are second turns: `instruction` is a
-    dialogue that holds the model's own first answer, so that it differs between the
-    models of one input. `human` is NaN: the gold scores are GPT-4-0613's, in
-    rater_gpt4_0 to rater_gpt4_2, with `gpt4` their mean and `feedback_gpt4_0` to `_2`
-    its feedbacks.
+    reference an input. The inputs of mt_bench are second turns: `instruction` holds the
+    model's own first answer and differs between models. `human` is NaN: the gold scores
+    are GPT-4-0613's, in rater_gpt4_0 to rater_gpt4_2, with `gpt4` their mean and
+    `feedback_gpt4_0` to `_2` its feedbacks.
     hhh: 221 pairs, each an input; aspect `preference` 0-1. The response `chosen` (its
-    system_id) comes first, with `human` 1, before the one `rejected`, with 0. No
-    references.
+    system_id) comes first, with `human` 1, before `rejected`, with 0. No references.
     """
     records = fetch.json_file(SPECS[name].files[0])
     rows: list[dict[str, Any]] = []

@@ -36,11 +36,9 @@ class UnknownName(Told, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One public file, a row of the registry.
+    """One public file, a row of the registry; "" or 0 for what is not known.
 
     path: relative, with forward slashes: below data/raw and below a mirror folder.
-    sha256: 64 hexadecimal digits; "" where it is not known.
-    bytes: 0 where it is not known.
     repository, commit: that the file comes from; the commit is part of the address.
     git_blob: the sha1 that git gives the content; checked where no sha256 is known.
     holds: of an optional file, what is in it; "" for a file that is fetched by default.
@@ -68,7 +66,7 @@ class Entry:
 
     def places(self) -> list[str]:
         """The addresses that the file is asked for at: its own, then those of archives
-        (`data/places.csv`, with columns of the registry in braces), each once.
+        (`data/places.csv`, with columns of the registry in braces).
         """
         addresses = [self.url]
         archives = files.place("places.csv")
@@ -85,8 +83,8 @@ class Entry:
 
 
 def entries() -> dict[str, Entry]:
-    """Every registered file by its relative path; read again only where the table was
-    changed. Raises: FileNotFoundError where there is no table.
+    """Every registered file by its relative path. Raises: FileNotFoundError where there
+    is no table.
     """
     path = files.committed(files.place("registry.csv"))
     return _read(path, path.stat().st_mtime_ns)
@@ -125,8 +123,8 @@ def unknown(name: str, allowed: Collection[str], kind: str) -> UnknownName:
 
 
 def choose(names: Iterable[str] | None, allowed: Sequence[str], kind: str) -> list[str]:
-    """The names that are asked for (None: all), in the allowed order; `kind` is what
-    they are of, for the messages.
+    """The names that are asked for (None: all), in the allowed order; `kind` is for
+    messages.
 
     Raises: UnknownName for one that is not allowed; TypeError for a single text.
     """

@@ -75,13 +75,11 @@ class _PlainUnpickler(pickle.Unpickler):
 
 
 def load(path: Path | str, numbers: bool = False) -> Any:
-    """The plain value in the file at `path`.
+    """The plain value in the file at `path`; with `numbers` also numpy's single
+    numbers, as plain ones.
 
-    numbers: also numpy's single numbers are read, as plain ones; nothing of numpy is
-    called.
     Raises: UnsafePickle where a class, function, extension or outside object is asked
-    for; ValueError where the content is no pickle, or is cut off; both name the file.
-    OSError where it cannot be read.
+    for; ValueError where the content is no pickle, or is cut off; OSError.
     """
     try:
         unpickler = _PlainUnpickler(io.BytesIO(Path(path).read_bytes()))

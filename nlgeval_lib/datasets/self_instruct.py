@@ -30,9 +30,8 @@ def load(stand_ins: bool = False) -> pd.DataFrame:
     """252 instructions x 8 models, model by model in the order of the instructions:
     2016 outputs, or 2772 with stand-ins.
 
-    stand_ins: also AlpacaEval's outputs for three more models. SemScore tests 12
-    models, and the outputs of 8 are public; the stand-ins are not the paper's runs, and
-    `stand_in` marks their rows.
+    stand_ins: also AlpacaEval's outputs for three more models, marked by `stand_in`:
+    SemScore tests 12 models, of which 8 are public; these are not the paper's runs.
 
     One aspect, `quality` 1-4; `human` is NaN, since the ratings of single outputs were
     never published. An input is a task. `instruction` is what it asks, `source` the

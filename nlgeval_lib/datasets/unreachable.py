@@ -1,7 +1,5 @@
-"""Hosts that could not be reached: no process of a run waits for one again.
-
-They are noted in this process and in a file beside the caches (`hosts.jsonl`), which
-the run's other processes read.
+"""Hosts that could not be reached: no process of a run waits for one again. They are
+noted in this process and in a file beside the caches (`hosts.jsonl`).
 """
 
 from __future__ import annotations

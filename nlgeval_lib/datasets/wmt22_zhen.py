@@ -48,8 +48,7 @@ def load(systems: str = "mt") -> pd.DataFrame:
     One aspect, `mqm`, from 0 (no error) downwards, lowest here -80; `human` is the
     segment's score. An input is a segment, `segment` its number from 0. `reference` is
     refA; `references` has refA and refB.
-    Raises: ValueError for another word for the systems, and where a stored prompt is
-    not of the known form.
+    Raises: ValueError for another word for the systems, or another form of prompt.
     """
     if systems not in ("mt", "all"):
         raise ValueError(f"wmt22_zhen: systems is {systems!r}; allowed: mt, all")

@@ -369,10 +369,6 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
         iterator stops the work. EngineError where nothing more can be completed.
         """
 
-    def count_tokens(self, requests: Sequence[Request]) -> list[int] | None:
-        """Prompt tokens of each request; None where this engine has no tokenizer."""
-        return None
-
     def signature(self) -> str:
         """What answers, for records: `engine:NAME|model:ID@REVISION`."""
         return f"engine:{self.name}|model:{self.model}@{self.revision}"

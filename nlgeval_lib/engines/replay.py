@@ -128,10 +128,6 @@ class ScriptedEngine(Engine):
             batch = asks[start : start + self.batch_size]
             yield [self._answer(ask) for ask in batch]
 
-    def count_tokens(self, requests: Sequence[Request]) -> list[int]:
-        """Words of each prompt, which stand in for tokens."""
-        return [len(request.text().split()) for request in requests]
-
     def _answer(self, ask: Ask) -> Completion:
         """The script's answer as a completion; its tokens are counted as words."""
         self.asked.append(ask)
@@ -152,10 +148,9 @@ class ScriptedEngine(Engine):
             return replace(
                 answer, key=ask.key, model=self.model, revision=self.revision
             )
-        [words] = self.count_tokens([ask.request])
         return self._made(
             ask,
             text=answer,
-            prompt_tokens=words,
+            prompt_tokens=len(ask.request.text().split()),
             completion_tokens=len(answer.split()),
         )

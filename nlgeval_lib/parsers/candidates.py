@@ -21,8 +21,8 @@ READ_AT_EACH_END = 400
 
 @dataclass(slots=True)
 class Candidate:
-    """A number of the normalised text that may be the score: its cue presents it as a
-    verdict, its veto takes it back.
+    """A number that may be the score: its cue presents it as a verdict, its veto takes
+    it back.
     """
 
     value: float
@@ -374,8 +374,8 @@ _HEADING = re.compile(r"[\s>#-]*(?:\d{1,2}[.)] )?(?P<name>[^\W\d_][\w /&'-]{0,48
 
 
 def _under_heading(candidate: Candidate, above: str, line_start: bool) -> None:
-    """A score under a heading (the line above, or the start of its own line) is the
-    score of what the heading names.
+    """A score under a heading (the line above, or its line's start) is that of its
+    name.
     """
     if line_start:
         heading = _HEADING.fullmatch(above.rstrip("\n\t >#-").rpartition("\n")[2])
@@ -470,7 +470,8 @@ def _phrase(candidate: Candidate, text: str, lead: str, article: bool) -> None:
         candidate.present(PHRASE, "this is")
     if score:
         verb = _GETS.search(sentence[: score.start("noun")])
-    if candidate.strength and verb and not _of_the_judge(sentence, verb):
+    by_somebody = candidate.strength and verb and not verb["verb"].endswith("ing")
+    if by_somebody and not vetoes.of_the_judge(sentence, verb.start("verb")):
         candidate.spoil("the number is the score of something else")
     if candidate.strength == PHRASE:
         candidate.label = (
@@ -478,11 +479,6 @@ def _phrase(candidate: Candidate, text: str, lead: str, article: bool) -> None:
             or candidate.label
             or _aspect_before(sentence)
         )
-
-
-def _of_the_judge(sentence: str, verb: re.Match) -> bool:
-    participle = verb["verb"].endswith("ing")
-    return participle or vetoes.of_the_judge(sentence, verb.start("verb"))
 
 
 _WORD_BEFORE = re.compile(r"([\w'-]+) \Z")

@@ -129,10 +129,10 @@ def preference(text: str | None, tie: bool = False) -> Choice:
     """Which of two responses, A or B (or first and second, 1 and 2), a text finds
     better; TIE where `tie` allows it.
 
-    The verdict counts in `[[A]]` or after `[RESULT]`, else in JSON, under a label
-    ("Better response: B"), in a phrase ("Response A is clearly better"), or alone at
-    the start or end. Missing are two different verdicts of one kind, a tie that is not
-    allowed, and a verdict that its clause denies or makes conditional.
+    The verdict counts in `[[A]]` or after `[RESULT]`, else in JSON, under a label, in a
+    phrase ("Response A is clearly better"), or alone at the start or end. Missing are
+    two different verdicts of one kind, a tie that is not allowed, and a verdict that
+    its clause denies or makes conditional.
     """
     if isinstance(text, str):
         text = _PLACED.sub(_lettered, text)
@@ -151,10 +151,9 @@ def _lettered(match: re.Match) -> str:
 
 
 def yes_no(text: str | None) -> Parsed:
-    """Whether a text answers yes (1.0) or no (0.0), passes or fails, is correct or not.
-
-    The answer counts in JSON, under a label ("Answer: no"), else as the first word or
-    alone on the last line. Different answers make it missing.
+    """Whether a text answers yes (1.0) or no (0.0), passes or fails, is correct or not,
+    in JSON, under a label, else as the first word or alone on the last line. Different
+    answers make it missing.
     """
     nothing = "the text answers neither yes nor no"
     read = _read(text, "yes_no", _YES_OR_NO, nothing)
@@ -164,14 +163,11 @@ def yes_no(text: str | None) -> Parsed:
 def multiple_choice(
     text: str | None, choices: Sequence[str] | Mapping[str, float]
 ) -> Choice:
-    """Which of the options a text chooses.
+    """Which of the options a text chooses, read as `preference` reads its verdict.
 
-    It is read as `preference` reads its verdict. Two different choices make it missing.
-
-    choices: the options' names, each a letter or some words; or names with the number
-    that each counts.
-    Returns: `Choice`; `value` is the number of the option, or with plain names the
-    option; NaN or None where missing.
+    choices: the options' names; or names with the number that each counts.
+    Returns: `Choice`; `value` is the number, or with plain names the option; NaN or
+    None where missing.
     Raises: ValueError for fewer than two options, blank or equal ones; TypeError where
     `choices` is a string.
     Source: Shen et al. 2023, Large Language Models are Not Yet Human-Level Evaluators
@@ -204,9 +200,8 @@ def multiple_choice(
 
 @functools.lru_cache(maxsize=64)
 def _forms(names: tuple[str, ...], two: bool) -> dict[str, list[re.Pattern]]:
-    """The patterns of each rule for options of these names.
-
-    two: whether they are two responses, of which neither may be the better.
+    """The patterns of each rule for options of these names; `two`: they are two
+    responses, of which neither may be the better.
     """
     plain = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     option = (
@@ -265,8 +260,8 @@ def _in_json(text: str, meaning: Meaning) -> list[str]:
 
 
 def _verdict(answer: str, stated: list[str], meaning: Meaning) -> Choice | None:
-    """What JSON states, else the first form that stands anywhere in a readable text;
-    None where no form does.
+    """What JSON states, else the first form that stands anywhere; None where no form
+    does.
     """
     if stated:
         return _chosen(dict(meaning.get(name, _TIE) for name in stated), "json", "")
@@ -297,8 +292,8 @@ def _chosen(verdicts: dict[str, Any], rule: str, matched: str) -> Choice:
 
 
 def _is_written(match: re.Match, answer: str) -> bool:
-    """Whether a letter in prose is an option and no article: "A", not "a"; "the answer
-    is correct" is said of the judged answer.
+    """Whether a letter in prose is an option and no article, and "correct" is not said
+    of the judged answer.
     """
     start, end = match.span("x")
     if match["x"] in ("correct", "incorrect") and " is " in match.group():
@@ -308,9 +303,7 @@ def _is_written(match: re.Match, answer: str) -> bool:
 
 
 def _stands(match: re.Match) -> bool:
-    """Whether nothing takes a match back: a negation in its clause, a condition after
-    it, a quotation around it.
-    """
+    """Whether no negation, condition or quotation takes a match back."""
     text = match.string
     window = text[max(0, match.start() - 200) : match.start()]
     sentence = after_last(SENTENCE, window)

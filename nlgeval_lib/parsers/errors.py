@@ -111,9 +111,7 @@ class ErrorAnalysis(Parsed):
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the errors agree with the header in number and sum; None without a
-        header or a score.
-        """
+        """Whether the errors agree with the header; None without a header or a score."""
         count = self.header_errors
         total = self.header_total
         if not self.ok or (count is None and total is None):
@@ -128,13 +126,12 @@ def error_analysis(
 ) -> ErrorAnalysis:
     """The score that an error analysis gives: minus the sum of its errors' reductions.
 
-    Reads TIGERScore's numbered layout (with or without the prompt before it),
-    unnumbered and marked-up variants, and JSON. An analysis that is cut off, lists fewer
-    errors than it announces, or leaves a reduction open has no score; no errors count as
-    0.0 only where the text says so. The announced total is kept, never taken.
+    Reads TIGERScore's numbered layout, unnumbered and marked-up variants, and JSON. An
+    analysis that is cut off, lists fewer errors than it announces, or leaves a
+    reduction open has no score; no errors count as 0.0 only where the text says so. The
+    announced total is kept, never taken.
 
-    weights: penalty of each severity; the errors then weigh by severity and stated
-    reductions are not needed.
+    weights: penalty of each severity, in place of the stated reductions.
     Source: TIGERScore, section 3.1 (score), Tables 9 and 17 (layouts).
     """
     content = check_text(text, "error_analysis")
@@ -164,8 +161,8 @@ def _kind(name: str) -> str:
 
 
 def _errors(fields: Iterable[Field]) -> tuple[ErrorItem, ...]:
-    """The errors that fields make up: a head, another number or a field that comes
-    again begins one.
+    """The errors that fields make up: a head, another number or a repeated field begins
+    one.
     """
     errors: list[dict[str, Any]] = []
     for kind, number, content in fields:
@@ -358,7 +355,7 @@ def _of_json(entry: Any) -> tuple[ErrorItem, ...]:
 # --- named policies
 def instructscore(text: str | None) -> ErrorAnalysis:
     """The score of an InstructScore report: -5 for each major and -1 for each minor
-    error, 0.0 for no error.
+    error.
 
     Source: Xu et al. 2023, InstructScore, section 3 (weights).
     """
@@ -366,10 +363,10 @@ def instructscore(text: str | None) -> ErrorAnalysis:
 
 
 def tigerscore_authors(text: str | None) -> ErrorAnalysis:
-    """What TIGERScore's decoder makes of an analysis.
+    """What TIGERScore's decoder makes of an analysis: minus the whole part of the
+    announced total (4.5 becomes 4), in its own wording alone. All but the score is as
+    `error_analysis` has it.
 
-    It takes minus the whole part of the announced total (4.5 becomes 4), in its own
-    wording alone. All but the score is as `error_analysis` has it.
     Source: TIGERScore, repository TIGER-AI-Lab/TIGERScore, tigerscore/scorer.
     """
     analysis = error_analysis(text)

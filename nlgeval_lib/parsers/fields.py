@@ -20,10 +20,9 @@ from nlgeval_lib.records import Status
 
 
 def json_field(text: str | None, low: float, high: float, field: str) -> Parsed:
-    """The number in `field` of the text's JSON object, on the scale from low to high.
-
-    Text around the object does not count, reasoning in tags neither. Several objects
-    with the field must agree. Large and small letters of the name are alike.
+    """The number in `field` of the text's JSON object, on the scale from low to high;
+    text around it and reasoning in tags do not count, nor the case of the name. Several
+    objects with the field must agree.
 
     Raises: ValueError for a bad scale or a blank field.
     """

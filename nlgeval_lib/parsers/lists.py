@@ -18,9 +18,8 @@ from nlgeval_lib.records import Status
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """A named aspect or criterion, its definition and the criteria under it.
-
-    The definition is empty where none is given.
+    """A named aspect or criterion, its definition ("" for none) and the criteria under
+    it.
     """
 
     name: str
@@ -30,9 +29,8 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class CriteriaList(Parsed):
-    """Aspects or criteria in the order of the text.
-
-    `value` is the tuple of those at the top, None without any.
+    """Aspects or criteria in order; `value` is the tuple of those at the top, None
+    without any.
     """
 
     duplicates: int = 0
@@ -96,23 +94,20 @@ class Entry(NamedTuple):
 
 
 def aspects(text: str | None) -> CriteriaList:
-    """The aspects that a text lists, with their definitions, flat.
+    """The aspects that a text lists, with their definitions, flat: from numbered,
+    bulleted and bold lists, lines "Name: definition", and JSON. A repeated name counts
+    once; sentences around the list are left out.
 
-    Reads numbered, bulleted and bold lists, lines of the form "Name: definition", and
-    JSON lists and objects. A name that comes again (in any case) counts once. Sentences
-    around the list are left out.
     Source: CoAScore, section 3.2.1 and Table 9 (relevant aspect generation).
     """
     return _listed(text, "aspects", nested=False)
 
 
 def criteria(text: str | None) -> CriteriaList:
-    """The criteria that a text lists, nested by indentation, numbering (1.2) and
-    headings.
+    """The criteria that a text lists, in the forms of `aspects`, nested by indentation,
+    numbering (1.2), headings and JSON. A name that comes again under the same parent
+    counts once; a heading that only introduces the whole list is no criterion.
 
-    Takes every form that `aspects` takes, nested JSON too. A name that comes again
-    under the same parent counts once. A heading that only introduces the whole list is
-    no criterion.
     Source: HD-Eval, section 3.2 and Figure 10 (hierarchical criteria decomposition).
     """
     return _listed(text, "criteria", nested=True)
@@ -147,8 +142,8 @@ def _without_title(entries: list[Entry]) -> list[Entry]:
 
 
 def _tree(entries: Sequence[Entry]) -> list[Criterion]:
-    """The entries with the deeper ones under them. A heading over nothing is no
-    criterion where others have some under them.
+    """The entries with the deeper ones under them, without headings over nothing where
+    others have some.
     """
     roots = []
     at = 0
@@ -189,8 +184,8 @@ def _leaves(roots: Iterable[Criterion]) -> Iterator[Criterion]:
 
 
 def _in_lines(text: str) -> list[Entry]:
-    """The entries of the lists in a text by lines; what goes on, and "Definition: ...",
-    belongs to the entry above.
+    """The entries of the lists in a text by lines; what goes on belongs to the entry
+    above.
     """
     matches = (_LINE.match(line) for line in text.split("\n"))
     lines = [line for line in matches if line]
@@ -304,9 +299,7 @@ def _split(content: str) -> tuple[str, str]:
 
 
 def _name(text: str) -> str:
-    """A name without markup, quotes, its number and a scale in brackets; empty where
-    the text is none.
-    """
+    """A name without markup, its number and a scale; "" where the text is none."""
     name = _SCALE.sub("", text).strip(" \t\n*_`\"'[]<>").rstrip(":;,")
     name = re.sub(rf"\A(?:{_KIND})?\d+(?:\.\d+)*[.:)]?\s+", "", name)
     name = re.sub(r"\s+", " ", name).strip("*_ ").rstrip(".")
@@ -368,9 +361,8 @@ def _first_text(record: Record, keys: Iterable[str]) -> str:
 # --- scores of named aspects
 @dataclass(frozen=True, slots=True)
 class AspectScores(Parsed):
-    """Scores of all aspects asked for, NaN where missing.
-
-    `reasons` says why a score is missing; `value` is the mean if all have one.
+    """Scores of all aspects asked for, NaN where missing (`reasons` says why); `value`
+    is the mean if all have one.
     """
 
     scores: Mapping[str, float] = field(default_factory=dict)
@@ -387,13 +379,11 @@ def normal(name: str) -> str:
 def aspect_scores(
     text: str | None, aspects: Sequence[str], low: float, high: float
 ) -> AspectScores:
-    """The score of each of the named aspects on the scale low to high.
+    """The score of each of the named aspects on the scale low to high, from JSON by its
+    keys, and lines and phrases by their labels, without case, blanks and punctuation.
 
-    Reads JSON by its keys, and lines and phrases by their labels. An aspect that is not
-    scored, scored twice differently, or off the scale is missing by itself, with a
-    reason; the whole is ok only where none is missing. Names are compared without case,
-    blanks and punctuation.
-
+    An aspect that is not scored, scored twice differently, or off the scale is missing
+    by itself, with a reason; the whole is ok only where none is missing.
     Raises: ValueError for a bad scale, no aspects, a blank or a repeated name;
     TypeError where `aspects` is a string.
     Source: CoAScore, section 3.3 and Table 10 (relevant aspect scoring).
@@ -413,7 +403,8 @@ def aspect_scores(
         # reading a label changes the candidates at it
         fresh = list(map(copy.copy, pool))
         ratings[name] = under(body, fresh, low, high, name, strict=True)
-    if json and _json_is_cut(content):
+    items = [item for item, _, _ in objects(readable(content))] if json else []
+    if any(isinstance(item, Record) and item.cut for item in items):
         for name, read in ratings.items():
             if read.rule == "aspect":
                 reason = "the JSON is cut off before it"
@@ -446,8 +437,3 @@ def _checked_names(aspects: Sequence[str]) -> tuple[str, ...]:
             f"got {list(names)!r}"
         )
     return names
-
-
-def _json_is_cut(content: str) -> bool:
-    items = (item for item, _, _ in objects(readable(content)))
-    return any(isinstance(item, Record) and item.cut for item in items)

@@ -39,8 +39,8 @@ _LITERALS = {"true": True, "false": False, "null": None, "none": None, "nan": No
 
 
 class Record(dict):
-    """A JSON object that remembers its pairs, whether it was cut off, and `clashes`: keys
-    that came twice with different values.
+    """A JSON object that remembers its pairs, whether it was cut off, and `clashes`:
+    keys that came twice with different values.
     """
 
     def __init__(self, pairs: list[tuple[str, Any]], cut: bool = False) -> None:
@@ -51,10 +51,7 @@ class Record(dict):
 
 
 def objects(text: str) -> Iterator[tuple[Record | list, int, int]]:
-    """Every outermost object or array of `text` with its start and end, in order.
-
-    Of many, the first 500.
-    """
+    """Every outermost object or array of `text`, up to 500, with its start and end."""
     position = 0
     failures = 0
     count = 0
@@ -150,7 +147,12 @@ def normalised(content: str, low: float, high: float) -> str:
     scale itself and the digits of quoted remarks.
     """
     text = without_example(readable(content)).lower()
-    text = _without_structure(text)
+    if "{" in text:
+        text = _json(text)
+    if "\\" in text or "$" in text:
+        text = _TEX.sub(" ", text)
+    if "[" in text or "<" in text:
+        text = _TAG.sub(_tag, text)
     text = plain(text)
     if "..." in text:
         text = _LEADERS.sub(": ", text)
@@ -158,17 +160,6 @@ def normalised(content: str, low: float, high: float) -> str:
         text = _QUOTED.sub(_unquoted, text)
     text = _one_blank(text)
     return _one_blank(without_scale(text, low, high)) if places(text) else text
-
-
-def _without_structure(text: str) -> str:
-    """The text with JSON and tags as plain lines, without the commands of TeX."""
-    if "{" in text:
-        text = _json(text)
-    if "\\" in text or "$" in text:
-        text = _TEX.sub(" ", text)
-    if "[" in text or "<" in text:
-        text = _TAG.sub(_tag, text)
-    return text
 
 
 def _one_blank(text: str) -> str:
@@ -305,9 +296,7 @@ _CHAT = re.compile(r"<\|[a-z_]{2,20}\|>")
 
 
 def _tag(match: re.Match) -> str:
-    """`[[4]]`, `<score>4</score>`, `[RESULT] 4` as a line of a final score, and
-    `<style>4</style>` of that name.
-    """
+    """A score in a tag as a line of a final score, `<style>4</style>` of that name."""
     inner = match["double"] or match["inner"] or match["said"] or ""
     name = match["name"]
     text = match.string
@@ -333,8 +322,8 @@ def _tag(match: re.Match) -> str:
 
 
 def _unquoted(match: re.Match) -> str:
-    """A quotation without its numbers, as quoted words are the judged text's; a number or
-    a label alone in quotation marks is the judge's, and stays.
+    """A quotation of the judged text, without its numbers; the judge's own number or
+    label in quotation marks stays.
     """
     text = match.string
     start = match.start()
@@ -458,8 +447,8 @@ def _scale(match: re.Match, kind: str, low: float, high: float) -> str:
 
 
 def _in_note(note: str, low: float, high: float) -> tuple[bool, bool]:
-    """Whether a note in brackets before a value is no scale, and whether it is ours:
-    "Depth (2/5): it barely" gives a score, "Score (/5): 4" a scale.
+    """Whether a note in brackets before a value is no scale ("Depth (2/5): it barely"),
+    and whether it is ours.
     """
     values = {number_of(token) for token in _ANY.findall(note)}
     score = (

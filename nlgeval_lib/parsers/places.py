@@ -11,10 +11,9 @@ _BASE = re.compile(r"\d\s?(?:/|out of)\s?\Z")
 
 
 def place_of(text: str, reading: Parsed) -> tuple[int, int] | None:
-    """Start and end of the number or word that a reading took from a text.
-
-    None where the text does not have it as it was read ("four" for 4), or in several
-    places of which none is surely the one.
+    """Start and end of the number or word that a reading took from a text; None where
+    it stands there otherwise ("four" for 4), or where none of several is surely the
+    one.
     """
     word = getattr(reading, "choice", "")
     if not word:
@@ -44,9 +43,7 @@ def place_of(text: str, reading: Parsed) -> tuple[int, int] | None:
 
 
 def _patterns(matched: str, at: int, alone: str, length: int) -> list[str]:
-    """The verdict with what stands around it in the readable text, from the most words
-    to one, as not all of them stand in the text as it is.
-    """
+    """The verdict with what stands around it, from the most words to one."""
     lead = matched[:at].split()
     tail = r"\s+".join(map(re.escape, matched[at + length :].split()))
     patterns = []

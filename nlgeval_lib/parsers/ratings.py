@@ -57,14 +57,13 @@ def rating(
 
     A number counts only where the text presents it as a verdict: in JSON or a tag,
     after a label ("Score: 4"), in a phrase ("a score of 4", "I rate it 4"), as n/high
-    or n out of high, in stars, or alone on a line. Numbers that are negated,
-    hypothetical, part of a range, a date, a result or a rubric, or on another scale, do
-    not. Two different verdicts, or any doubt, make it missing. Nothing is clipped or
+    or n out of high, in stars, or alone on a line; not one that is negated,
+    hypothetical, part of a range, a date, a result or a rubric, or on another scale.
+    Two different verdicts, or any doubt, make it missing. Nothing is clipped or
     rescaled (but 80% is .8 on 0 to 1).
 
-    `label` asks for the score under that name ("Coherence") where the text scores
-    several; a score under another name is then never taken.
-
+    label: asks for the score under that name ("Coherence") where the text scores
+    several; one under another name is then never taken.
     Raises: ValueError for a bad scale or a blank label.
     """
     if isinstance(text, str) and len(text) < 200:
@@ -81,8 +80,8 @@ def _remembered(text: str, low: float, high: float, label: str | None) -> Rating
 def trace(
     text: str | None, low: float, high: float, label: str | None = None
 ) -> list[str]:
-    """How `rating` reads a text, in lines: the normalised text, every candidate with its
-    fate, and the verdict.
+    """How `rating` reads a text, in lines: the normalised text, every candidate with
+    its fate, and the verdict.
     """
     verdict, body, pool = read_text(text, low, high, label)
     shown_body = body.replace(OTHER, "(another scale)").replace(TAG, "")
@@ -119,7 +118,7 @@ def read_text(
     if label:
         verdict = under(body, pool, low, high, label)
     else:
-        verdict = _rated(_decide(body, pool, low, high), body, low, high)
+        verdict = _decide(body, pool, low, high)
     return verdict, body, pool
 
 
@@ -134,37 +133,33 @@ def within(
     return Rating(math.nan, Status.OUT_OF_RANGE, reason, rule, matched)
 
 
-def _rated(outcome: Candidate | Missing, body: str, low: float, high: float) -> Rating:
-    """The rating that a verdict, or the reason why there is none, comes to."""
-    if isinstance(outcome, tuple):
-        return Rating(math.nan, *outcome)
-    rule = RULES[outcome.strength]
-    if outcome.cue in ("alone", "leading", "closing", "bracketed"):
-        rule = outcome.cue
-    window = body[max(0, outcome.start - 30) : outcome.end + 8]
-    matched = window.replace(TAG, "").strip()
-    return within(outcome.value, rule, low, high, matched)
-
-
 def _decide(
     body: str, pool: list[Candidate], low: float, high: float, label: str = ""
-) -> Candidate | Missing:
+) -> Rating:
     """The last number of the strongest cue that has a verdict; different verdicts of
     the same strength are a conflict.
     """
     pool = _without_rubric(pool, body)
     presented = [candidate for candidate in pool if candidate.strength]
     live = [candidate for candidate in presented if not candidate.veto]
-    if any(low <= candidate.value <= high for candidate in live):
+    on_scale = [candidate for candidate in live if low <= candidate.value <= high]
+    if on_scale:
         # not "scoring 40 points" beside a score of the scale
-        live = [
-            candidate
-            for candidate in live
-            if low <= candidate.value <= high or candidate.strength >= LABEL
-        ]
-    outcome = _by_standing(pool, live, body, label)
-    if outcome is not None:
-        return outcome
+        plainly = [candidate for candidate in live if candidate.strength >= LABEL]
+        live = [candidate for candidate in live if candidate in on_scale + plainly]
+    outcome = _by_standing(pool, presented, live, body, label)
+    if isinstance(outcome, Candidate):
+        rule = RULES[outcome.strength]
+        if outcome.cue in ("alone", "leading", "closing", "bracketed"):
+            rule = outcome.cue
+        window = body[max(0, outcome.start - 30) : outcome.end + 8]
+        matched = window.replace(TAG, "").strip()
+        return within(outcome.value, rule, low, high, matched)
+    return Rating(math.nan, *(outcome or _silence(presented, body)))
+
+
+def _silence(presented: list[Candidate], body: str) -> Missing:
+    """Why a text without a verdict has none."""
     silence = why(body)
     if silence:
         status, reason = silence
@@ -180,11 +175,10 @@ def _without_rubric(pool: list[Candidate], body: str) -> list[Candidate]:
     """The candidates without the points of a repeated rubric: "Score 1: bad", or
     "1 - poor" with the next point below.
     """
-    points = [
-        candidate
-        for candidate in pool
-        if candidate.cue == "score" and body.startswith(":", candidate.end)
-    ]
+    points = []
+    for candidate in pool:
+        if candidate.cue == "score" and body.startswith(":", candidate.end):
+            points.append(candidate)
     if len({point.value for point in points}) < 2:
         points = []
     for candidate in pool:
@@ -200,12 +194,12 @@ _POINT = re.compile(r" ?[:=-] ")
 
 def _by_standing(
     pool: list[Candidate],
+    presented: list[Candidate],
     live: list[Candidate],
     body: str,
     label: str,
 ) -> Candidate | Missing | None:
     """The verdict of the strongest cue that has one, None where no cue has."""
-    presented = [candidate for candidate in pool if candidate.strength]
     plain = {candidate.value for candidate in live if candidate.strength >= PHRASE}
     for standing in _STANDINGS:
         verdicts = [candidate for candidate in live if candidate.strength in standing]
@@ -219,20 +213,18 @@ def _by_standing(
         if len(values) > 1:
             return _conflict(verdicts, values)
         # a verdict that is repeated where the text is cut off stands
-        stops = [
-            stop
-            for stop in presented
-            if stop.blocks
-            and stop.strength in standing
-            and not (stop.veto == CUT and stop.value in plain)
-        ]
+        stops = []
+        for stop in presented:
+            repeated = stop.veto == CUT and stop.value in plain
+            if stop.blocks and stop.strength in standing and not repeated:
+                stops.append(stop)
         if stops and all(stop.rescaled for stop in stops):
-            if not values:
+            if values:
+                stops = []
+            else:
                 live = [candidate for candidate in live if candidate.kind == "of"]
                 if live:
                     continue  # "8/10, that is 4/5"
-            else:
-                stops = []
         if stops:
             status = Status.TRUNCATED if stops[0].veto == CUT else Status.UNPARSED
             return status, stops[0].veto, "doubt"
@@ -250,11 +242,8 @@ def _by_standing(
 
 def _conflict(verdicts: list[Candidate], values: set[float]) -> Missing:
     """Why different verdicts of the same strength give no score."""
-    scored = {
-        f"{verdict.label} {shown(verdict.value)}"
-        for verdict in verdicts
-        if verdict.label
-    }
+    labelled = [verdict for verdict in verdicts if verdict.label]
+    scored = {f"{verdict.label} {shown(verdict.value)}" for verdict in labelled}
     reason = f"different verdicts: {', '.join(map(shown, sorted(values)[:6]))}"
     if len(scored) > 1:
         names = ", ".join(sorted(scored)[:6])[:120]
@@ -303,18 +292,17 @@ def under(
                 doubt(candidate, body)
             candidate.strength = FINAL
             candidate.label = ""  # all are this label's
-        outcome = _decide(body, at_label, low, high, label)
-        return _rated(outcome, body, low, high)
+        return _decide(body, at_label, low, high, label)
     words_of_label = _around(label)[0]
+    names = (ASPECT, PHRASE, LABEL)
     named = [
         candidate
         for candidate in pool
-        if candidate.label and candidate.strength in (ASPECT, PHRASE, LABEL)
+        if candidate.label and candidate.strength in names
     ]
     unnamed = [candidate for candidate in pool if candidate not in named]
-    scored_alone = any(
-        candidate.strength >= PHRASE and not candidate.veto for candidate in unnamed
-    )
+    alone = [candidate for candidate in unnamed if candidate.strength >= PHRASE]
+    scored_alone = not all(candidate.veto for candidate in alone)
     if named and not scored_alone:
         scored = ", ".join(sorted({candidate.label for candidate in named})[:6])[:100]
         reason = f"no score labelled {label!r}; scored are: {scored}"
@@ -323,8 +311,7 @@ def under(
     elif strict:
         reason = f"nothing is labelled {label!r}"
     else:
-        outcome = _decide(body, unnamed, low, high, label)
-        return _rated(outcome, body, low, high)
+        return _decide(body, unnamed, low, high, label)
     return Rating(math.nan, Status.UNPARSED, reason, "aspect")
 
 

@@ -79,10 +79,8 @@ def is_mark(token: str) -> bool:
 
 
 def opens(prompt: str) -> str:
-    """The mark at the end of a prompt that opens a reasoning; empty without one.
-
-    The chat templates of some models end with it, so that a text of theirs has only
-    the mark that closes.
+    """The mark at the end of a prompt (some chat templates' last words) that opens a
+    reasoning, whose text then has only the closing one; "" without one.
     """
     tail = prompt[-80:].rstrip()
     last = None
@@ -94,10 +92,8 @@ def opens(prompt: str) -> str:
 
 
 def split(text: str) -> tuple[str, str]:
-    """Reasoning and answer of a text, either of which may be empty.
-
-    A reasoning that is not closed goes on to the end. One that is closed and never
-    opened began with the text. A text without a mark is all answer, as it is.
+    """Reasoning and answer of a text, either of which may be empty. A reasoning that is
+    not closed goes on to the end; one that is never opened began with the text.
     """
     if not may_be_marked(text):
         return "", text

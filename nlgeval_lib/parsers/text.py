@@ -29,8 +29,8 @@ class Parsed:
         return self.status is Status.OK
 
     def judgment(self, **details: Any) -> Judgment:
-        """This reading as a `Judgment` with the rule and `details`; TypeError where the
-        value is no number.
+        """This reading as a `Judgment` with the rule and `details`. Raises: TypeError
+        where the value is no number.
         """
         value = math.nan if self.value is None else self.value
         if not isinstance(value, (int, float)):
@@ -75,9 +75,8 @@ _PROMPT = re.compile(r"\s*+(?:<s>)?\s*+\[INST\].*?\[/INST\]", re.S)
 
 
 def answer(text: str) -> str:
-    """The text without the judge's reasoning and without its prompt.
-
-    Where nothing is left it is "answer:", which reads as an answer that is cut off.
+    """The text without the judge's reasoning and prompt; "answer:", which reads as cut
+    off, where nothing is left.
     """
     text = reasoning.split(text)[1]
     prompt = _PROMPT.match(text)
@@ -147,7 +146,7 @@ def with_lines(text: str) -> str:
 
 
 def readable(text: str) -> str:
-    """The same text with one form of digits (not ², ½), quotes, dashes, blanks and line
+    """The same text with one form of digits (not ², ½), quotes, dashes, blanks, line
     ends.
     """
     text = with_lines(text)
@@ -215,8 +214,8 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 
 @functools.lru_cache(maxsize=4096)
 def number_of(token: str) -> float | None:
-    """The number that digits or a number word stand for, None where none (1.2.3); 1,5
-    is 1.5 and 1,500 is 1500.
+    """The number of digits or a number word, None for none (1.2.3); 1,5 is 1.5 and
+    1,500 1500.
     """
     if len(token) > 40:
         return None
@@ -255,9 +254,7 @@ _LIST_MARK = re.compile(r"(?:\A|\n)[ \t>*-]*\(?\d{1,3}[.):]?\s*\Z")
 
 
 def finished_lines(text: str) -> str:
-    """A cut list without the item that it ends in; of one line, without its last
-    word.
-    """
+    """A cut list without its last item; of one line, without its last word."""
     lines, line_break, last = text.rpartition("\n")
     return f"{lines}{line_break}" if line_break else finished(last)
 

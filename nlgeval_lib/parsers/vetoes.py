@@ -210,7 +210,7 @@ def sentence_before(window: str) -> str:
 
 
 def flaw(window: str, following: str, at_label: bool) -> str:
-    """Why the words around a number do not give it as a score; empty where they do.
+    """Why the words around a number do not give it as a score; "" where they do.
 
     window: the text before it; empty where the number stands alone.
     at_label: whether a label presents it ("Score: 4").
@@ -321,8 +321,8 @@ _NOT_THE_HEAD = re.compile(
 
 
 def of_the_judge(sentence: str, at: int) -> bool:
-    """Whether what stands before a verb or "score" is the judge or what it judges: `The
-    response gets`, not `The team gets`.
+    """Whether what stands before a verb or "score" is the judge or what it judges: not
+    "The team gets".
     """
     clause = re.split(r"[,:(]|\band\b", sentence[:at])[-1]
     subject = _WORD.findall(_NOT_THE_HEAD.sub("", clause))[-7:]

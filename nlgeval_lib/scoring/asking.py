@@ -54,13 +54,13 @@ Reads = Callable[[Completion], bool]
 class Run:
     """The outcome of one run over a store.
 
-    counts: COUNTS of `Progress` over all stages, and `asked_again`, the stored
-    completions that were thrown away for other ones.
+    counts: COUNTS over all stages, and `asked_again`, the stored completions that were
+    thrown away.
     failures: the requests that got no completion, and why.
     raw: the completions as records, None where they are not wanted.
     served: the models that answered, as their servers called them.
-    ask_again: "empty" or "unparsed", the stored completions to be forgotten before the
-    run asks for them; "" for none.
+    ask_again: which stored completions to forget first: "empty", "unparsed", "" for
+    none.
     seconds: how long answers were waited for.
     """
 
@@ -106,14 +106,13 @@ def ask(
     run: Run,
     reads: Callable[[Stage], Reads | None] = lambda stage: None,
 ) -> Any:
-    """What a generator of stages returns, each stage asked through the store with
-    progress and noted in `run`.
+    """What a generator of stages returns, each stage asked through the store (None: all
+    anew) with progress and noted in `run`.
 
     name: whose stages these are, for the progress.
-    store: of the completions; None asks for all anew.
     reads: gives the function that says whether a completion of a stage can be read;
     None for a stage whose completions are not read so.
-    Raises: KeyboardInterrupt, with every finished completion stored; and as the engine
+    Raises: KeyboardInterrupt, with every finished completion stored; as the engine
     does.
     """
 
@@ -199,10 +198,9 @@ def _raw_records(stage: Stage, answers: Sequence[Draws]) -> Iterator[dict[str, A
 class Gentle:
     """A context with an engine that a Ctrl-C ends without losing finished completions.
 
-    The signal never interrupts while completions are being stored. An engine with a
-    method `stop` is stopped by it and then waited for; any other engine gets a
-    KeyboardInterrupt where it waits. A second Ctrl-C ends the run at once.
-
+    The signal never interrupts while completions are being stored. An engine with
+    `stop` is stopped and waited for; any other gets a KeyboardInterrupt where it waits.
+    A second Ctrl-C ends the run at once.
     Raises: KeyboardInterrupt at the end of the context, if a signal came (`pending`)
     and nothing has raised it yet.
     """
@@ -217,8 +215,8 @@ class Gentle:
         return getattr(self._engine, name)
 
     def __enter__(self) -> Any:
-        """Take over the signals that would raise a KeyboardInterrupt anywhere, and have
-        no handler of somebody else's; only the main thread may.
+        """Take over, in the main thread, the signals that would raise a
+        KeyboardInterrupt.
         """
         self._handled = []
         if threading.current_thread() is threading.main_thread():
@@ -236,8 +234,8 @@ class Gentle:
             raise KeyboardInterrupt
 
     def hear(self, *_: Any) -> None:
-        """The handler of the signals: raises a KeyboardInterrupt at the second signal,
-        and where an engine that cannot be stopped is being waited for.
+        """The signals' handler: interrupts at the second signal, and where an engine
+        that cannot be stopped is waited for.
         """
         again = self.pending
         self.pending = True
@@ -292,8 +290,7 @@ class ProgressBar:
 
     name: what the line begins with.
     stream: where it is shown; None for standard error.
-    plan: how many completions a plan of many runs asks for; one line then goes on from
-    stage to stage, and says how much of the plan is made.
+    plan: how many completions a plan of many runs asks for: one line for all stages.
     """
 
     def __init__(

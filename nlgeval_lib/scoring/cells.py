@@ -50,10 +50,7 @@ class InputError(Told, ValueError):
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell has no value: None, NaN, pandas' marks of a missing one.
-
-    An empty text is a value; so is a list, whatever is in it.
-    """
+    """Whether a cell has no value: None, NaN, pandas' marks. An empty text is one."""
     if value is None:
         return True
     if isinstance(value, str) or not pd.api.types.is_scalar(value):
@@ -84,15 +81,14 @@ def as_text(value: Any) -> str | None:
 
 
 def as_references(value: Any, packed: bool = True) -> str | tuple[str, ...] | None:
-    """A text or several (a list, of which missing ones are left out), or None where the
-    cell is missing.
+    """A text or several (a list, of which missing ones are left out), or None.
 
     packed: whether a text may be a list of texts, as CSV files have several references.
     Raises: ValueError for another value.
 
-    Example:
-        >>> as_references('["a", "b"]'), as_references('["a"]', packed=False)
-        (('a', 'b'), '["a"]')
+      Example:
+          >>> as_references('["a", "b"]'), as_references('["a"]', packed=False)
+          (('a', 'b'), '["a"]')
     """
     if packed and isinstance(value, str):
         value = listed(value) or value
@@ -131,8 +127,8 @@ def listed(text: str) -> list[str] | None:
 
 
 def _literals(text: str) -> list[str] | None:
-    """The texts in quotes; None where something else stands there. numpy writes no
-    comma between them, and Python would join them.
+    """The texts in quotes, with commas between them or without (numpy's); None where
+    something else stands there.
     """
     texts = []
     try:
@@ -190,11 +186,11 @@ def as_number(value: Any) -> float:
     for true and 0 for false.
 
     Raises: ValueError for infinity, for what is no number, and for a whole number that
-    a float would change without a word.
+    a float would change.
 
-    Example:
-        >>> as_number(" 4.5 "), as_number("n/a")
-        (4.5, nan)
+      Example:
+          >>> as_number(" 4.5 "), as_number("n/a")
+          (4.5, nan)
     """
     word = str(value).strip().lower()
     if is_missing(value) or (isinstance(value, str) and word in _NO_NUMBER):
@@ -249,8 +245,8 @@ def _advice(value: Any) -> str:
 
 
 def _path_of_number(value: Any) -> str:
-    """The path of the first number inside a list or object, or a text of one; "" where
-    there is none.
+    """The path of the first number inside a list or object, or a text of one; "" for
+    none.
     """
     if isinstance(value, str):
         try:
@@ -303,8 +299,8 @@ def words_for(texts: Iterable[str], decimal: str = ".") -> list[Word]:
 
 
 def _form(text: str) -> re.Pattern[str]:
-    """The pattern of cells with a number for N; blanks between words and marks do not
-    count, and a star is any text.
+    """The pattern of cells with a number for N; blanks do not count, a star is any
+    text.
     """
     before, _, after = text.partition("N")
     parts = [re.escape(part) for part in re.findall(r"\w+|[^\w\s]", before)]
@@ -338,12 +334,12 @@ def with_words(values: Iterable[Any], words: Collection[Word]) -> list[Any]:
 
 
 def without(values: Iterable[Any], marks: Collection[str]) -> list[Any]:
-    """The values, with None for each that is one of the marks of a missing number, as
-    text or as a number: 99 is "99", 99 and 99.0.
+    """The values, with None for each that is a mark of a missing number, as text or as
+    a number: 99 is "99", 99 and 99.0.
 
-    Example:
-        >>> without([5, "99", 99.0, None], ["99"])
-        [5, None, None, None]
+      Example:
+          >>> without([5, "99", 99.0, None], ["99"])
+          [5, None, None, None]
     """
     if not marks:
         return list(values)
@@ -370,9 +366,9 @@ def inert(value: Any) -> Any:
     """A cell that a spreadsheet does not take for a formula: such a text gets an
     apostrophe before it; numbers stay, also negative ones as text.
 
-    Example:
-        >>> inert("=SUM(A1)"), inert("-1.5")
-        ("'=SUM(A1)", '-1.5')
+      Example:
+          >>> inert("=SUM(A1)"), inert("-1.5")
+          ("'=SUM(A1)", '-1.5')
     """
     if not isinstance(value, str) or _PLAIN_NUMBER.fullmatch(value):
         return value

@@ -82,7 +82,7 @@ class Plan:
     """What is taken for what in a file, and why.
 
     sources: our column -> the columns it is made of; several become references or a
-    mean rating. A column that has a name of ours and is not taken for it stands under
+    mean rating. A column with a name of ours that is not taken for it stands under
     `OTHER` and its name.
     filled: our column -> one text for all rows.
     why: our column -> "said", "recorded", "usual name" or "own name".
@@ -168,12 +168,7 @@ def known(name: str) -> bool:
 
 
 def is_fact(name: str, prefix: str = "rater_") -> bool:
-    """Whether a column that begins as a rater's says something of the rater.
-
-    Example:
-    >>> is_fact("rater_age"), is_fact("rater_1"), is_fact("rater_anna")
-    (True, False, False)
-    """
+    """Whether a column that begins as a rater's says something of the rater."""
     said = name.removeprefix(prefix).lstrip("_")
     return name.startswith(prefix) and bool(_FACT.fullmatch(said))
 
@@ -190,8 +185,8 @@ def decided(
 ) -> Plan:
     """What is taken for what; `usual`: whether usual names are looked for.
 
-    name, columns, earlier: of the file, the columns in order; the record beside it.
-    mapping, fill, without, named: as `rows.chosen_rows` has them.
+    name, columns, earlier: of the file, and the record beside it; the others as
+    `rows.chosen_rows` has them.
     Raises: InputError for names that do not fit.
     """
     excluded: set[str] = set()
@@ -231,7 +226,7 @@ def decided(
 
 
 def _filled(mapped: Collection[str], fill: Iterable[str]) -> dict[str, str]:
-    """Our column, which is not mapped -> the one text that all rows have in it."""
+    """Our column -> the one text that all rows have in it."""
     filled: dict[str, str] = {}
     for ours, text in pairs(fill, "fill", "column=text, such as aspect=coherence"):
         ours = _ALIAS.get(ours, ours)
@@ -317,9 +312,7 @@ def columns_like(name: str, columns: Sequence[str]) -> list[str]:
 def _as_recorded(
     columns: Sequence[str], earlier: Mapping[str, Any], present: Collection[str]
 ) -> dict[str, list[str]]:
-    """Our column, which is not present -> the file's, as the record beside a file of
-    scores has it.
-    """
+    """Our column -> the file's, as the record beside a file of scores has it."""
     read_as = {}
     for run in runs(earlier):
         for ours, column in dict(run.get("columns") or {}).items():
@@ -334,9 +327,7 @@ def _as_recorded(
 def _usual(
     columns: Sequence[str], present: set[str], claimed: set[str]
 ) -> dict[str, str]:
-    """Our column -> the one of a file that usually has its name, for those of our
-    columns that are not present. claimed: the file's that are taken.
-    """
+    """Our column, which is not present -> the unclaimed one that usually has its name."""
     # plain name -> column; of several alike the first one counts
     free = {}
     for name in reversed(columns):
@@ -360,11 +351,8 @@ def _usual(
 def nearest(
     plan: Plan, columns: Sequence[str], need: str, suggested: Collection[str] = ()
 ) -> str:
-    """The column whose name is most like a usual one for ours, for a message's advice;
-    "" where no name is near.
-
-    need: our column. suggested: columns that are advised for another need already; they
-    are not taken, nor those with a use.
+    """The unused column whose name is most like a usual one for ours, for a message's
+    advice; "" where none is near. suggested: advised for another need already.
     """
     occupied = set(suggested)
     for ours, names in plan.sources.items():

@@ -29,8 +29,8 @@ class Grid:
     items: a frame with `input_id` and `system_id`, a row an output.
     level: of the correlations: "dataset", "input" or "system".
     flat: inputs and systems are not known: values stay one row.
-    families, topics: a label a row of the items, of its system and of its input; labels
-    that are the same are resampled together.
+    families, topics: labels of the items' systems and inputs; alike ones are resampled
+    together.
 
     A system with several outputs for one input gets one row of the matrix an occurrence
     (`repeated` is then true): inputs can still be resampled, systems cannot. At level
@@ -86,8 +86,7 @@ class Grid:
         """Values, one a row of the items, as `X[system, input]`, NaN where there is no
         output; of a flat grid, as they are.
 
-        Raises: ValueError for another number of values, and for a series with the
-        items' labels in another order.
+        Raises: ValueError for another number or order of values.
         """
         if isinstance(values, pd.Series):
             self._check_order(values.index)
@@ -103,9 +102,7 @@ class Grid:
         return matrix
 
     def _named(self, values: Scores) -> Any:
-        """The matrix of values with the names of systems and inputs, which records of
-        intervals show.
-        """
+        """The matrix of values with the names of systems and inputs."""
         matrix = self.matrix(values)
         if self.flat:
             return matrix
@@ -116,7 +113,7 @@ class Grid:
 
     def _check_order(self, labels: pd.Index) -> None:
         """Raise a ValueError, with the code that aligns them, where a series has the
-        items' labels in another order: output would be correlated by wrong output.
+        items' labels in another order.
         """
         expected = self._labels
         code = "items.index"
@@ -134,7 +131,7 @@ class Grid:
 
     def interval(self, ci: str | None = "auto") -> str | None:
         """The interval, and the test, for "auto": the default, or over inputs alone
-        where systems are repeated; other words are given back.
+        where systems are repeated.
         """
         return "jack-inputs" if ci == "auto" and self.repeated else ci
 
@@ -149,8 +146,8 @@ class Grid:
         n_boot: int = 1000,
         seed: int = 0,
     ) -> tuple[statistics.Correlation, Any]:
-        """The coefficient with its interval, and its replicates: what the interval of a
-        mean of several is made from, None where there are none.
+        """The coefficient with its interval, and the replicates from which the interval
+        of a mean is made (None where there are none).
 
         scores, human: one value a row of the items, NaN where there is none.
         coef, level, nan, n_boot, seed: as `statistics.correlate` has them.
@@ -185,9 +182,7 @@ class Grid:
         """The paired test of two scores on the items that both have; where too few have
         all three, there is none, and the reason says so.
 
-        first, second, human: one value a row of the items.
-        nan, settings: those of `statistics.compare`.
-        Raises: as `correlate`.
+        nan, settings: those of `statistics.compare`. Raises: as `correlate`.
         """
         policy = self._policy(nan, human, first, second)
         usual = {"coef": "kendall-b", "level": "dataset", "units": self.interval()}
@@ -204,7 +199,7 @@ class Grid:
     def rank_judges(
         self, judges: Mapping[str, Scores], human: Scores, coef: str
     ) -> statistics.RankSets:
-        """The ranks that each of many judges (name -> scores) can have, on the items
+        """The ranks that each of many judges (name -> scores) can have on the items
         that all scored, as `statistics.rank_judges`.
         """
         scores = {name: self.matrix(values) for name, values in judges.items()}
@@ -222,10 +217,8 @@ class Grid:
         n_boot: int,
         seed: int,
     ) -> Any:
-        """How well each rater follows the mean of the others: what a judge can be
-        expected to reach, as `statistics.human_ceiling`.
-
-        raters: the ratings of each, one value a row of the items.
+        """How well each rater (one value a row of the items) follows the mean of the
+        others, as `statistics.human_ceiling`.
         """
         ratings = np.stack([self.matrix(rater) for rater in raters])
         interval = self.interval(ci)
@@ -241,18 +234,16 @@ class Grid:
     def other_raters(
         self, correlation: Any, scores: Scores, raters: Sequence[Scores]
     ) -> statistics.Interval:
-        """The interval of a correlation for other raters, as `statistics.other_raters`
-        has it.
-
-        correlation: of the scores with the raters' mean. raters: as `ceiling` has them.
-        Raises: ValueError for a correlation with other ratings.
+        """The interval of a correlation with the raters' mean for other raters, as
+        `statistics.other_raters`. Raises: ValueError for a correlation with other
+        ratings.
         """
         ratings = np.stack([self.matrix(rater) for rater in raters])
         return statistics.other_raters(correlation, self.matrix(scores), ratings)
 
     def _policy(self, nan: str, human: Scores, *scores: Scores) -> str:
-        """The policy for `statistics`, which sees the holes of the matrix as missing
-        scores, too: "error" is checked here, on the rated rows alone.
+        """The policy for `statistics`, which takes the matrix's holes for missing
+        scores: "error" is checked here, on the rated rows alone.
         """
         if nan != "error":
             return nan
@@ -291,16 +282,14 @@ def table(
     `papers.compare`.
 
     items: a row an output, with `input_id` and `system_id`.
-    scores: {row label: scores}, or {row label: {column label: scores}} for a judge with
-    a score an aspect.
+    scores: {row label: scores}, or {row label: {column label: scores}}.
     human: {column label: ratings, or the name of a column of `items`}.
     coefs: the coefficients, each a `statistic` of the table.
     level, nan, ci, n_boot, seed: as `Grid.correlate` has them.
     average: label of one more column, the mean over the columns (`averaged`), or "".
     scale: factor on value and interval, such as 100.
     Returns: `row, column, statistic, value, n, ci_low, ci_high, signature, reason`, and
-    the `replicates`. Where fewer than three outputs have both a score and a rating the
-    value is NaN, and the reason says so.
+    the `replicates`. Under three outputs with score and rating the value is NaN.
     Raises: ValueError for unknown columns, and what `statistics` refuses.
     """
     options = {"level": level, "nan": nan, "ci": ci, "n_boot": n_boot, "seed": seed}
@@ -377,7 +366,6 @@ def coefficient(
 
     items, coefs, level, nan, scale: as `table` has them; its other options change
     nothing.
-    ratings: one value a row of the items.
     statistic: the table's name of the coefficient.
     """
     coef_of = {_statistic(coef): coef for coef in coefs}
@@ -397,13 +385,12 @@ def averaged(
     """The mean of coefficients over the columns ("column") of a table, or over its rows
     ("row"): a new column, or row, named `label`.
 
-    digits: each coefficient is rounded to so many before, as some papers do, and the
-    signature says so; None for no rounding.
-    Returns: rows of the same form. `n` is the smallest of the cells'. `own_sd`, where
-    the cells have it, is that of a mean of cells whose draws are independent.
-    The interval is that of the mean of the replicates, or of the mean without each
-    unit: cells on the same items share their resamples (same seed); for columns from
-    different data sets pass different seeds to `table`.
+    digits: each coefficient is rounded to so many before, as some papers do; None:
+    none.
+    Returns: rows of the same form. `n` is the smallest of the cells'; `own_sd` that of
+    a mean of cells whose draws are independent. The interval is that of the mean of the
+    replicates: cells on the same items share their resamples (same seed); for columns
+    from different data sets pass different seeds to `table`.
     """
     grouped_by = {"column": "row", "row": "column"}[over]
     rounding = ""
@@ -457,8 +444,8 @@ def noted(table: pd.DataFrame, notes: Mapping[tuple[str, str], str]) -> pd.DataF
 
 
 def cells(*tables: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
-    """Tables of correlations as one frame for `report.Output.compare`, without
-    replicates, with a column `extra` for the rows that have no printed one.
+    """Tables of correlations as one frame for `report.Output.compare`, with a column
+    `extra` for the rows that have no printed one.
     """
     joined = pd.concat(tables, ignore_index=True)
     joined = joined.drop(columns=["replicates", "part"], errors="ignore")

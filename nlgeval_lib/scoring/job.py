@@ -51,16 +51,12 @@ class Job:
     """Rows, the evaluator, and for one that asks a language model engine and store.
 
     name: of the evaluator, as the user gave it.
-    data: the rows.
-    evaluator: a metric, a metric of pairs or a judge.
     engine, store: of a judge; None for a metric.
     skip_incomplete: whether a row that lacks something gets a reason in place of a
     score, rather than ending the run.
     run: what came of the completions.
     remarks: after `check`, which rows are there twice and which columns hold lists that
-    are read as one text, in words.
-
-    Raises: InputError naming row and column for a cell that will not do.
+    are read as one text.
     """
 
     name: str
@@ -78,9 +74,8 @@ class Job:
         return isinstance(self.evaluator, Judge)
 
     def notice(self) -> str:
-        """What a user should know before the first row is scored: of a metric its own
-        notice (the encoder), of a judge what its default of draws means; "" for
-        nothing.
+        """What to know before the first row is scored: a metric's own notice (the
+        encoder), or what a judge's default of draws means; "" for nothing.
         """
         if not self.judge:
             if hasattr(self.evaluator, "notice"):
@@ -98,7 +93,7 @@ class Job:
         """Pass where all rows can be scored, and note what is to be known of them.
 
         Raises: InputError for a column that is not there, and, unless incomplete rows
-        are to be skipped, for the first row that lacks something.
+        are skipped, for the first row that lacks something.
         """
         reasons = self._incomplete()
         if reasons and not self.skip_incomplete:
@@ -138,8 +133,8 @@ class Job:
         return frame.iloc[[row for row in range(len(frame)) if row not in incomplete]]
 
     def score(self, bar: ProgressBar) -> pd.DataFrame:
-        """The scores of every row, in order: `value, status, reason` and perhaps
-        `details`. bar: shows the progress.
+        """The scores of every row, in order: `value, status, reason`, perhaps
+        `details`.
 
         Raises: ValueError for what the evaluator refuses; EngineError; Unavailable;
         KeyboardInterrupt with every finished completion stored.
@@ -181,10 +176,8 @@ class Job:
 
     def cross_fit(self, folds: int, bar: ProgressBar) -> pd.DataFrame:
         """As `score`, each row by the evaluator as fitted on the rows of the other
-        folds; an input is in one fold.
+        folds; an input (`input_id`, else the output) is in one fold.
 
-        folds: how many. Rows need ratings; without an `input_id`, the output names the
-        input.
         Raises: InputError for fewer inputs than folds; and as `fit` and `score`.
         """
         data = self.data
@@ -210,10 +203,8 @@ class Job:
         return scores
 
     def fill(self, bar: ProgressBar) -> str:
-        """Make and store the completions of all rows, without writing scores.
-
-        Returns: how many scores could be read from them, in words.
-        Raises: as `score`.
+        """Make and store the completions of all rows; how many scores they give, in
+        words.
         """
         if not self.unfitted():
             return Tally(self.score(bar)).lines()[0]
@@ -226,10 +217,8 @@ class Job:
         )
 
     def criteria(self, bar: ProgressBar) -> pd.DataFrame:
-        """The scores of every complete row on every criterion of an HD-Eval that is not
-        fitted: rows x criteria, NaN where a score is missing.
-
-        Raises: as `score`.
+        """The scores of an HD-Eval that is not fitted: complete rows x criteria, NaN
+        where one is missing. Raises: as `score`.
         """
         from nlgeval_lib.evaluators import hdeval
 
@@ -255,8 +244,8 @@ class Job:
         return plan
 
     def unfitted(self) -> bool:
-        """Whether the evaluator has criteria whose scores nothing joins yet: an HD-Eval
-        whose aggregator needs ratings and has none.
+        """Whether the evaluator is an HD-Eval whose aggregator needs ratings and has
+        none.
         """
         from nlgeval_lib.evaluators.hdeval import HDEval
 
@@ -300,9 +289,7 @@ class Job:
         return ask(stages, judge.name, self.engine, self.store, bar, self.run, reader)
 
     def record(self, tally: Tally) -> dict[str, Any]:
-        """What is recorded beside these scores, as plain values: evaluator, engine,
-        input, counts, versions.
-        """
+        """What is recorded beside these scores, as plain values."""
         record: dict[str, Any] = {
             "signature": tally.signature,
             "evaluator": self.name,
@@ -368,7 +355,6 @@ def prepared(
 
     name, settings, load: as `named.evaluator` has them.
     choice: of engine and store; an empty one for a metric.
-    skip_incomplete: as `Job` has it.
     ready: an engine that is there already, in place of the chosen one.
     given: further arguments of the evaluator, as they are.
 
@@ -419,8 +405,7 @@ def _settings_as_trained(
     model: str, settings: Sequence[str], arguments: Mapping[str, Any]
 ) -> list[str]:
     """The setting by which a checkpoint of `finetune` is asked as it was trained, such
-    as rubric=no; none where its examples had all parts, where a setting says it
-    already, and for a model that was not trained here.
+    as rubric=no; none where a setting says it, and for other models.
     """
     # what `finetune` writes beside the weights
     record = Path(model) / "nlgeval.json"

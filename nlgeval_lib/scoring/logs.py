@@ -33,17 +33,6 @@ _TEST = "hotw-test"  # rows that test the rater's attention
 _PLAIN = (str, int, float, bool, type(None))
 
 
-class NoList(InputError):
-    """A JSON file of an unknown shape.
-
-    lists: the path of each list of objects in it -> how many they are.
-    """
-
-    def __init__(self, message: str, lists: Mapping[str, int]) -> None:
-        super().__init__(message)
-        self.lists = lists
-
-
 @functools.cache
 def shapes() -> dict[str, Any]:
     """The known logs, by name, as `logs.toml` has them."""
@@ -51,14 +40,12 @@ def shapes() -> dict[str, Any]:
 
 
 def at(value: Any, path: str) -> Any:
-    """What stands at a path of names and numbers (-1: the last) by dots; None where it
-    leads nowhere.
+    """What stands at a path of names and numbers (-1: the last) by dots, also inside a
+    text that is JSON; None where it leads nowhere.
 
-    A text that is a JSON list or object is read.
-
-    Example:
-    >>> at({"choices": [{"text": "a"}]}, "choices.0.text")
-    'a'
+      Example:
+      >>> at({"choices": [{"text": "a"}]}, "choices.0.text")
+      'a'
     """
     for step in path.split("."):
         value = opened(value)
@@ -84,8 +71,8 @@ def rows_of(value: Any, log: str = "", name: str = "") -> tuple[list[Any], str]:
     """The rows of what a JSON file holds, and as what they were read; "" for a list of
     plain rows.
 
-    log: the name of a known log; or the path of the list of rows inside the file,
-    such as `data.items`; "" for what is found.
+    log: the name of a known log; or the path of the list of rows inside the file, such
+    as `data.items`; "" for what is found.
     name: of the file, for messages.
     Raises: InputError where the file holds no list that is known.
     """
@@ -112,11 +99,10 @@ def rows_of(value: Any, log: str = "", name: str = "") -> tuple[list[Any], str]:
     table = _of_pandas(value)
     if table is not None:
         return table, "a frame of pandas"
-    lists = dict(_lists(value))
     message = f"{name} holds one {type(value).__name__}; a list of objects is needed"
-    for path, count in lists.items():
+    for path, count in _lists(value):
         message += f"; {path} is a list of {count} (--from {path})"
-    raise NoList(message, lists)
+    raise InputError(message)
 
 
 def several(frame: pd.DataFrame) -> str:
@@ -164,9 +150,7 @@ def _rows(shape: Mapping[str, Any], content: Any, row: Any) -> Iterator[Any]:
 
 
 def _by_user(responses: Any) -> dict[Any, dict[str, Any]]:
-    """Each user's answers as Argilla writes them, question -> answer: a list of answers
-    a question, or a list of users' records.
-    """
+    """Each user's answers as Argilla writes them: user -> question -> answer."""
     answers: dict[Any, dict[str, Any]] = {}
     if isinstance(responses, dict):
         for question, records in responses.items():
@@ -250,9 +234,7 @@ def _of_pandas(value: Any) -> list[dict[str, Any]] | None:
 
 
 def _indexed(index: Any, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of a frame with its index as a column, where that is more than numbers
-    of rows.
-    """
+    """The rows of a frame with its index as a column, unless it only numbers the rows."""
     if not isinstance(index, list) or len(index) != len(rows):
         return rows
     if all(str(name).isdigit() for name in index):
@@ -278,8 +260,8 @@ def mqm_ratings(
     its errors' weights, 0 at best.
 
     errors: the rows of the log, each with its place. remark: takes what is to be known.
-    Returns: the place of the first error and the row of each rating: its columns, with
-    `input_id`, `output` and `human`, which is None where an error has no weight.
+    Returns: the place of the first error and the row of each rating, with `input_id`,
+    `output` and `human`, which is None where an error has no weight.
     """
     first: dict[tuple[Any, ...], tuple[str, dict[str, Any]]] = {}
     weights: dict[tuple[Any, ...], list[Any]] = {}

@@ -11,14 +11,14 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from nlgeval_lib import engines, evaluators, files, weights
-from nlgeval_lib.engines import Engine, EngineError, Request, models
+from nlgeval_lib.engines import Engine, EngineError, models
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.names import extra, meant
@@ -41,19 +41,15 @@ STAND_INS = "stand-ins.json"  # in a store: the tiny models whose completions it
 class EngineChoice:
     """Which model is asked, by which engine, and with which options.
 
-    engine: its short name, one of ENGINES; "" for none.
+    engine: one of ENGINES; "" for none.
     model: as the engine takes it: a name of a hub or a server, or a folder.
-    revision: of the model; "" for the engine's default.
     base_url: the server's address, for the engine openai.
     settings: `name=value` texts, options of the engine.
     store: the completions' folder, "" for the checkout's own.
-    planning: a stand-in is started that loads no weights; it counts tokens where the
-    model's tokenizer is here.
+    planning: a stand-in is started that loads no weights.
     ask_again: which stored completions are asked again, "empty" or "unparsed" ones
     ("failed" are not stored).
-    on: "ray" for `replicas` on the GPUs of this machine, "ray=ADDRESS" on those of a
-    cluster; "" for this process.
-    replicas: how many engines, with `on`.
+    on: "ray" for `replicas` on the GPUs here, "ray=ADDRESS" for those of a cluster.
     shard: part i of n by key, (i, n) from 1; the engine asks only for its part.
     """
 
@@ -73,8 +69,7 @@ class EngineChoice:
         """The engine, ready to be asked.
 
         recorded: the store that `replay` answers from; None for the checkout's own.
-        Raises: InputError naming the setting; EngineError where the engine cannot
-        start.
+        Raises: InputError naming the setting; EngineError where it cannot start.
         """
         self._check()
         name = self.engine
@@ -112,8 +107,6 @@ class EngineChoice:
             raise InputError(f"engine {name}: {error}") from error
         if self.planning and not local:
             self._plan_without_server(engine)
-        if self.planning and local:
-            engine.count_tokens = self._counter()
         engine.shard = self.shard
         return engine
 
@@ -162,39 +155,10 @@ class EngineChoice:
             # With this dialect the plan refuses nothing that the server may take.
             engine.dialect = "vllm"
 
-    def _counter(self) -> Callable[[Sequence[Request]], list[int] | None]:
-        """The function that counts prompt tokens, those of a chat's template included;
-        it gives None for a model without a tokenizer here.
-        """
-        name = models.placed(self.model)
-        if not models.may_be_here(name):
-            return lambda requests: None
-        from transformers import AutoTokenizer
-
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(
-                name, revision=self.revision or None, local_files_only=True
-            )
-        except (OSError, ValueError, KeyError, ImportError):
-            return lambda requests: None
-        has_template = getattr(tokenizer, "chat_template", None) is not None
-
-        def count(requests: Sequence[Request]) -> list[int]:
-            lengths = []
-            for request in requests:
-                if has_template:
-                    ids = models.token_ids(tokenizer, request, "the model")
-                else:
-                    ids = tokenizer(request.text()).input_ids
-                lengths.append(len(ids))
-            return lengths
-
-        return count
-
 
 def local_judge(name: str) -> tuple[str, str]:
-    """The engine and the model that `--judge` means: by vLLM where it is installed,
-    else by transformers.
+    """The engine and the model that `--judge` means: vLLM where it is installed, else
+    transformers.
 
     name: of `nlgeval models`, whole or a beginning that no other judge has; or "mini".
     Raises: InputError for a judge whose weights are not here; UnknownName.
@@ -232,9 +196,7 @@ def store(folder: str | Path | None = None) -> Store:
 
 
 def check_store(store: Store) -> None:
-    """Raise an InputError where completions cannot be written, before a model is asked;
-    a missing folder is not made yet.
-    """
+    """Raise an InputError where completions cannot be written, before a model is asked."""
     # the nearest folder that is there: it must let the others be made
     folder = store.folder
     while not os.path.lexists(folder) and folder != folder.parent:
@@ -313,11 +275,9 @@ def check_stand_in(
     """Raise an InputError for a stand-in in a store of real completions, and for a real
     model in one of stand-ins.
 
-    A folder of weights far too small to be the model that it is named after stands in
-    for it, to exercise a run. The store must then be one for stand-ins, which is marked
-    for the first; what is read from it has the route `mini`.
-    model: as the user named it, perhaps a folder.
-    planning: nothing is asked, so that any folder passes.
+    A folder of weights far too small for its name stands in for that model, to exercise
+    a run. Its store is marked; what is read from it has the route `mini`.
+    model: as the user named it. planning: nothing is asked: any folder passes.
     """
     if engine.name == "replay":
         return
@@ -358,7 +318,7 @@ def check_stand_in(
 
 
 def stand_ins(store: Path) -> dict[str, str]:
-    """The stand-ins of a store's folder: label -> revision; none in one of real
+    """The stand-ins of a store's folder: label -> revision; none among real
     completions.
     """
     try:

@@ -5,22 +5,20 @@
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Iterator, MutableMapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from nlgeval_lib.engines import Engine, Request, Sampling
+from nlgeval_lib.engines import Sampling
 from nlgeval_lib.engines.base import canonical
 from nlgeval_lib.engines.store import Store
 from nlgeval_lib.evaluators.stages import Stage
 from nlgeval_lib.scoring.asking import duration
 
-# How a prompt's tokens are estimated where no tokenizer is here.
-CHARACTERS_A_TOKEN = 4
+CHARACTERS_A_TOKEN = 4  # by which the tokens of a prompt are estimated
 # The columns of numbers that every plan has.
 COUNTS = (
     "requests",
@@ -39,32 +37,26 @@ GUESS = 0.2
 _AT_ONCE = 1000  # requests that are looked up in a store together
 
 
-def plan(
-    stages: Sequence[Stage], engine: Engine, store: Store | None = None
-) -> pd.DataFrame:
+def plan(stages: Sequence[Stage], store: Store | None = None) -> pd.DataFrame:
     """What each stage of a run (`evaluators.stages.plan`) would ask, in order; equal
     stages of one name are one row.
 
-    engine: counts the tokens of prompts, where it can.
     store: where completions are looked up; None: nothing is stored.
-    Returns: a row a stage, tokens being of the completions still to be asked. `stage`
-    is its name, `repeated` counts completions that another request asks for too, COUNTS
-    follow (`new_tokens` are expected ones, `limit` at most). `counted` says whether
-    prompt tokens are a tokenizer's count (else characters divided by four), `guessed`
-    whether a fifth of the limit is expected (as fewer than 20 are stored to go by),
-    `exact` whether the requests hang on no answer that is not there yet.
+    Returns: `stage`, `repeated` (completions that another request asks for too), COUNTS
+    (tokens are of completions to be asked: of prompts estimated by their characters,
+    `new_tokens` expected, `limit` at most), `guessed` (a fifth of the limit is
+    expected, as fewer than 20 are stored), `exact` (the requests hang on no answer that
+    is not there yet).
     """
-    prompts = [StagePrompts.from_stage(stage) for stage in stages]
-    return counted_stages(prompts, engine, store, {})
+    return counted_stages(list(map(StagePrompts.from_stage, stages)), store, {})
 
 
 @dataclass(frozen=True)
 class StagePrompts:
     """A stage's prompts as a plan counts them, which are the same for many models.
 
-    digests, characters: of each request's prompt.
-    stage: with the texts, for a model of which completions are stored or whose
-    tokenizer is here; else None.
+    digests, characters, keys: of each request's prompt, the keys those of its draws;
+    none for a model of which nothing is stored.
     """
 
     name: str
@@ -72,14 +64,15 @@ class StagePrompts:
     exact: bool
     digests: Sequence[bytes]
     characters: Sequence[int]
-    stage: Stage | None
+    keys: Sequence[Sequence[str]]
 
     @classmethod
     def from_stage(cls, stage: Stage) -> StagePrompts:
-        """Those of a stage, with its texts."""
+        """Those of a stage."""
         digests = [request.digest() for request in stage.requests]
         lengths = [len(request.text()) for request in stage.requests]
-        return cls(stage.name, stage.sampling, stage.exact, digests, lengths, stage)
+        keys = stage.keys or ()
+        return cls(stage.name, stage.sampling, stage.exact, digests, lengths, keys)
 
 
 # How many draws of a prompt with its sampling settings are counted already.
@@ -87,10 +80,7 @@ DrawsCounted = MutableMapping[tuple[bytes, str], int]
 
 
 def counted_stages(
-    planned: Sequence[StagePrompts],
-    engine: Engine,
-    store: Store | None,
-    counted_draws: DrawsCounted,
+    planned: Sequence[StagePrompts], store: Store | None, counted_draws: DrawsCounted
 ) -> pd.DataFrame:
     """The frame of `plan`.
 
@@ -101,106 +91,79 @@ def counted_stages(
         by_name.setdefault(prompts.name, []).append(prompts)
     rows = []
     for name, of_name in by_name.items():
-        tally = _Tally()
+        counts: Counter[str] = Counter()
+        lengths: list[int] = []  # the tokens of each stored completion
         for prompts in of_name:
-            tally.add(prompts, store, counted_draws)
-        rows.append({"stage": name, **tally.numbers(engine)})
-    columns = ["stage", "repeated", *COUNTS, "counted", "guessed", "exact"]
+            fresh = _fresh(prompts, counted_draws, counts)
+            for start in range(0, len(fresh), _AT_ONCE):
+                block = fresh[start : start + _AT_ONCE]
+                lengths += _count(prompts, block, store, counts)
+        exact = all(prompts.exact for prompts in of_name)
+        rows.append({"stage": name, **_numbers(counts, lengths), "exact": exact})
+    columns = ["stage", "repeated", *COUNTS, "guessed", "exact"]
     return pd.DataFrame(rows, columns=columns)
 
 
-@dataclass
-class _Tally:
-    """What the stages of one name take.
+def _fresh(
+    prompts: StagePrompts, counted_draws: DrawsCounted, counts: Counter[str]
+) -> list[tuple[int, int]]:
+    """The requests of which some draws are not counted: place, draws counted."""
+    asked_with = canonical(prompts.sampling.key())
+    draws = prompts.sampling.n
+    fresh = []
+    for place, digest in enumerate(prompts.digests):
+        repeated = min(draws, counted_draws.get((digest, asked_with), 0))
+        counts["repeated"] += repeated
+        if repeated < draws:
+            counted_draws[digest, asked_with] = draws
+            fresh.append((place, repeated))
+    counts["requests"] += len(prompts.digests)
+    counts["completions"] += draws * len(prompts.digests)
+    return fresh
 
-    counts: `requests`, all `completions` that they ask for, those among them that are
-    `repeated`, those `to_ask` (neither repeated nor stored), the most tokens that these
-    can have (`limit`), and the `characters` of their prompts.
-    exact: as `StagePrompts` has it, of all stages.
-    lengths: the tokens of each stored completion.
-    lacking: the requests whose texts are known, each with how often it is to be asked.
+
+def _count(
+    prompts: StagePrompts,
+    block: Sequence[tuple[int, int]],
+    store: Store | None,
+    counts: Counter[str],
+) -> list[int]:
+    """Count what of some requests (place, draws counted) is not stored.
+
+    Returns: the tokens of each completion that is.
     """
-
-    counts: Counter[str] = field(default_factory=Counter)
-    exact: bool = True
-    lengths: list[int] = field(default_factory=list)
-    lacking: list[tuple[Request, int]] = field(default_factory=list)
-
-    def add(
-        self, prompts: StagePrompts, store: Store | None, counted_draws: DrawsCounted
-    ) -> None:
-        """Count one stage more."""
-        asked_with = canonical(prompts.sampling.key())
-        draws = prompts.sampling.n
-        self.exact = self.exact and prompts.exact
-        self.counts["requests"] += len(prompts.digests)
-        # requests that bring draws of which none is counted: place, draws counted
-        fresh = []
-        for place, digest in enumerate(prompts.digests):
-            key = (digest, asked_with)
-            repeated = min(draws, counted_draws.get(key, 0))
-            self.counts["completions"] += draws
-            self.counts["repeated"] += repeated
-            if repeated < draws:
-                counted_draws[key] = draws
-                fresh.append((place, repeated))
-        for start in range(0, len(fresh), _AT_ONCE):
-            block = fresh[start : start + _AT_ONCE]
-            stored = self._stored(prompts.stage, block, store)
-            for place, repeated in block:
-                count = draws - repeated - stored[place]
-                if count and prompts.stage is not None:
-                    self.lacking.append((prompts.stage.requests[place], count))
-                self.counts["to_ask"] += count
-                self.counts["limit"] += prompts.sampling.max_tokens * count
-                self.counts["characters"] += prompts.characters[place] * count
-
-    def _stored(
-        self, stage: Stage | None, block: Sequence[tuple[int, int]], store: Store | None
-    ) -> Counter[int]:
-        """Place of a request -> how many of its draws, after those that are counted,
-        are stored.
-        """
-        counts: Counter[int] = Counter()
-        if store is None or stage is None or not stage.keys:
-            return counts
+    stored: Counter[int] = Counter()
+    lengths = []
+    if store is not None and prompts.keys:
         places = {}
         for place, repeated in block:
-            for key in stage.keys[place][repeated:]:
-                places[key] = place
+            places |= dict.fromkeys(prompts.keys[place][repeated:], place)
         for key, answer in store.get_many(places).items():
-            counts[places[key]] += 1
-            self.lengths.append(answer.completion_tokens)
-        return counts
+            stored[places[key]] += 1
+            lengths.append(answer.completion_tokens)
+    for place, repeated in block:
+        count = prompts.sampling.n - repeated - stored[place]
+        counts["to_ask"] += count
+        counts["limit"] += prompts.sampling.max_tokens * count
+        counts["characters"] += prompts.characters[place] * count
+    return lengths
 
-    def numbers(self, engine: Engine) -> dict[str, Any]:
-        """The columns of `plan` of these stages, but their name."""
-        counts = self.counts
-        to_ask = counts["to_ask"]
-        stored = counts["completions"] - counts["repeated"] - to_ask
-        # Without a tokenizer the tokens of prompts are estimated from characters.
-        prompt_tokens = counts["characters"] / CHARACTERS_A_TOKEN
-        sizes = None
-        if self.lacking:
-            sizes = engine.count_tokens([request for request, _ in self.lacking])
-        if sizes is not None:
-            times = [count for _, count in self.lacking]
-            prompt_tokens = sum(map(operator.mul, sizes, times))
-        lengths = [length for length in self.lengths if length > 0]
-        enough = len(lengths) >= _ENOUGH
-        new_tokens = GUESS * counts["limit"]
-        if enough:
-            mean = sum(lengths) / len(lengths)
-            new_tokens = min(mean * to_ask, counts["limit"])
-        return {
-            **{name: counts[name] for name in ("repeated", *COUNTS)},
-            "stored": stored,
-            "prompt_tokens": prompt_tokens,
-            "new_tokens": new_tokens,
-            "counted": sizes is not None or not to_ask,
-            "guessed": bool(to_ask) and not enough,
-            "exact": self.exact,
-        }
+
+def _numbers(counts: Counter[str], lengths: Sequence[int]) -> dict[str, Any]:
+    """The columns of `plan` but `stage` and `exact`."""
+    to_ask = counts["to_ask"]
+    lengths = [length for length in lengths if length > 0]
+    enough = len(lengths) >= _ENOUGH
+    new_tokens = GUESS * counts["limit"]
+    if enough:
+        new_tokens = min(sum(lengths) / len(lengths) * to_ask, counts["limit"])
+    return {
+        **{name: counts[name] for name in ("repeated", *COUNTS)},
+        "stored": counts["completions"] - counts["repeated"] - to_ask,
+        "prompt_tokens": counts["characters"] / CHARACTERS_A_TOKEN,
+        "new_tokens": new_tokens,
+        "guessed": bool(to_ask) and not enough,
+    }
 
 
 def in_words(
@@ -210,9 +173,8 @@ def in_words(
 ) -> Iterator[str | pd.DataFrame]:
     """A plan of stages (`plan`) as people read it: a table, then lines.
 
-    rate: tokens written a second, for a line about the time; None: no such line.
-    prices: for a million prompt tokens and for a million new tokens; None: no line
-    about the cost.
+    rate: tokens written a second, for a line about the time. prices: for a million
+    prompt and a million new tokens, for a line about the cost.
     """
     yield _stage_table(planned)
     totals = planned[list(COUNTS)].sum()
@@ -223,10 +185,8 @@ def in_words(
     )
     if not totals["to_ask"]:
         return
-    source = f"estimated: {CHARACTERS_A_TOKEN} characters a token"
-    if is_counted(planned):
-        source = "counted by the tokenizer"
-    yield f"prompt tokens: {prompt:,.0f} ({source})"
+    estimate = f"estimated: {CHARACTERS_A_TOKEN} characters a token"
+    yield f"prompt tokens: {prompt:,.0f} ({estimate})"
     guess = ""
     if planned["guessed"].any():
         guess = f" (a guess is {GUESS:.0%} of the limit)"
@@ -247,12 +207,6 @@ def in_words(
         )
     if not planned["exact"].all():
         yield "stages marked as estimates depend on answers that are not stored yet"
-
-
-def is_counted(stages: pd.DataFrame) -> bool:
-    """Whether a tokenizer counted all prompts that are to be asked."""
-    counted = stages["counted"] | stages["to_ask"].eq(0)
-    return counted.all()
 
 
 def _stage_table(planned: pd.DataFrame) -> pd.DataFrame:

@@ -48,10 +48,8 @@ _SECRET = re.compile(
 
 
 def git() -> dict[str, Any]:
-    """The commit of the checkout, and whether code or data differ from it.
-
-    Returns: `commit` and `dirty`; both None where that cannot be said, with the
-    `reason`.
+    """The commit of the checkout, and whether code or data differ from it: `commit` and
+    `dirty`; both None where that cannot be said, with the `reason`.
     """
     root = files.root()
     in_checkout = (root / ".git").exists() and (root / "nlgeval_lib").exists()
@@ -70,9 +68,7 @@ def git() -> dict[str, Any]:
 
 
 def output_of(*command: str) -> str | None:
-    """What a program prints in the checkout; None where it is not here, fails
-    or hangs.
-    """
+    """What a program prints in the checkout; None where it is missing, fails or hangs."""
     try:
         process = subprocess.run(
             command, cwd=files.root(), capture_output=True, text=True, timeout=30
@@ -100,10 +96,8 @@ def packages() -> dict[str, str]:
 
 
 def clean(value: Any, name: str = "") -> Any:
-    """`value` as plain JSON values, without secrets and without absolute places on this
-    machine; NaN, infinity and what JSON has no form for are spelt out.
-
-    name: of the value, by which a secret is known.
+    """`value` as plain JSON values, without secrets (known by `name`) and absolute
+    places on this machine; NaN, infinity and what JSON has no form for are spelt out.
     """
     if isinstance(value, str | Path) and value and _SECRET.search(name):
         return "(left out)"
@@ -121,9 +115,7 @@ def clean(value: Any, name: str = "") -> Any:
 
 
 def without_places(text: str) -> str:
-    """`text` with folders of this machine cut out: checkout, home, data mirror, and any
-    other absolute path; the name of the file stays.
-    """
+    """`text` without folders of this machine; the name of a file stays."""
     folders = {str(files.root()): "<checkout>", str(Path.home()): "~"}
     mirror = files.mirror()
     if mirror is not None:
@@ -140,9 +132,7 @@ def without_places(text: str) -> str:
 
 def record_of(path: str | Path, sha256: str = "") -> dict[str, Any]:
     """What was recorded beside a file of scores: `sha256`, and `scores`: column -> the
-    facts of its run; empty where nothing was, or the file has changed since.
-
-    sha256: of its bytes; "" where it is not known.
+    facts of its run; empty without a record, or where the file has changed since.
     """
     try:
         record = files.from_json(Path(f"{path}{RECORD}").read_text("utf-8"))

@@ -50,15 +50,13 @@ class Rows:
     """The rows of a file or a data set, and what is taken for what in them.
 
     name: the file as the user named it, or the data set; messages begin with it.
-    given: the columns as they were written, a missing value as None; the index names
-    each row's place, such as "line 7".
-    plan: what is taken for what.
-    checked: the columns under the project's names where they were made already; None:
-    `frame` makes them of `given` by the plan.
+    given: the columns as written, None for a missing value; the index has each row's
+    place, such as "line 7".
+    checked: the columns under the project's names, where they were made already.
     sha256: of the file's bytes; "" for a data set.
-    earlier: what was recorded beside the file, where it is a file of scores.
-    missing_values: what stands in the file where a rating or score is missing.
-    words: what words stand for as numbers (`cells.words_for`).
+    earlier: what was recorded beside a file of scores.
+    missing_values, words: what stands in the file for a missing number, and what words
+    stand for (`cells.words_for`).
     unfit: our column of ids that was not taken -> the column that it was to be.
     remarks: what else is to be told of how the file was read.
     """
@@ -115,9 +113,7 @@ class Rows:
 
     @property
     def theirs(self) -> dict[str, str]:
-        """Our column -> how a message calls it: the user's name or names, or
-        "--fill OURS" for a text of the user's.
-        """
+        """Our column -> how a message calls it: the user's names, or "--fill OURS"."""
         names = {ours: " + ".join(made) for ours, made in self.plan.sources.items()}
         return names | {ours: f"--fill {ours}" for ours in self.plan.filled}
 
@@ -126,8 +122,8 @@ class Rows:
         return self.plan.ours(column)
 
     def check_ids(self) -> None:
-        """Raise an InputError where a usual column of ids was left out: on them hangs
-        whether rows are independent.
+        """Raise an InputError where a usual column of ids was left out: whether rows
+        are independent hangs on it.
         """
         for ours, column in self.unfit.items():
             raise InputError(
@@ -165,8 +161,8 @@ class Rows:
         return f"{self.name}, {row}, column {name!r}{ours}"
 
     def cells(self, ours: str) -> Any:
-        """One of our columns of the plan, each cell checked: a series of texts or ids,
-        an array of numbers; of several ratings their mean, NaN for a row without any.
+        """One of our columns, each cell checked: a series of texts or ids, or an array
+        of numbers (of several ratings the mean, NaN for a row without any).
 
         Raises: InputError naming the row and the column.
         """
@@ -187,7 +183,7 @@ class Rows:
         """The cells of a column of ours, one a row, as they are used: float64 for
         numbers, else a series.
 
-        reader: a function of `cells`; None for that of our column.
+        reader: a function of `cells`; None for that of the column.
         Raises: InputError naming the first that cannot be used.
         """
         reader = reader or _reader(ours)
@@ -207,9 +203,7 @@ class Rows:
         return pd.Series(cells_read, self.given.index, dtype=object)
 
     def unused_marks(self, marks: Iterable[str]) -> str:
-        """Which marks of a missing number stand in no rating or score, in words: likely
-        a slip of the user's; "" where all do.
-        """
+        """That marks of a missing number stand in no rating or score; "" where all do."""
         present: list[Any] = []
         for ours, names in self.plan.sources.items():
             if ours not in (*TEXTS, *REFERENCES, *IDS):
@@ -239,9 +233,7 @@ def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") ->
     column is renamed, no cell checked.
 
     format: one of `table_files.FORMATS`; "" for what the name says.
-    delimiter: what separates the fields of CSV, where it is not a comma.
-    Raises: InputError naming the file and the line for what cannot be read, and for a
-    file without rows.
+    Raises: InputError naming the file and the line.
     """
     rows = _of_file(str(path), format, Dialect(delimiter))
     return replace(rows, checked=rows.given)
@@ -263,20 +255,17 @@ def chosen_rows(
     """The rows of a file or of a data set, under our column names.
 
     input, data: one of them: the file, "-" for standard input; or a data set's name.
-    format: as `read` has it.
-    mapping: `ours=theirs`, such as `output=response`. `references` may be given several
-    times; `human=rating_*` is the mean of all such columns, `rater_*=rating_*` names
-    each of them.
+    mapping: `ours=theirs`, such as `output=response`; `human=rating_*` is the mean of
+    all such columns, `rater_*=rating_*` names each of them.
     fill: `column=text`, one text for all rows, or `@file`.
     limit: only the first so many rows; None for all.
-    missing_values: what stands where a rating or score is missing, such as 99.
+    missing_values: what stands for a missing rating or score, such as 99.
     without, values, named: columns for nothing, what words stand for
     (`cells.words_for`), and columns that the user names for another use.
-    dialect: how the file is written, where its name does not say.
 
     What a file of scores was made with holds on, where no word here says otherwise.
     Raises: as `read`; InputError for names and cells that do not fit; UnknownName and
-    DataUnavailable where a data set is not available.
+    DataUnavailable for a data set.
     """
     if bool(input) == bool(data):
         raise InputError("give either a file (--input) or a data set (--data)")
@@ -286,16 +275,19 @@ def chosen_rows(
         frame = datasets.load(data).iloc[:limit]
         return of_frame(frame, data, mapping, fill)
     rows = _of_file(input, format, dialect or Dialect())
+    recorded: dict[str, None] = {}  # what stood for none when its scores were made
+    for run in provenance.runs(rows.earlier):
+        recorded |= dict.fromkeys(map(str, run.get("missing_values") or ()))
     rows = replace(
         rows,
         given=rows.given.iloc[:limit],
-        missing_values=tuple(missing_values) or _recorded_marks(rows.earlier),
+        missing_values=tuple(missing_values or recorded),
         words=[*cells.words_for(values), *rows.words],
     )
     mapping = [*mapping]
     rows = _with_paths(rows, mapping)
-    words_of_user = (mapping, fill, without, named)
-    plan = columns.decided(rows.name, rows.columns, rows.earlier, *words_of_user)
+    said = (mapping, fill, without, named)
+    plan = columns.decided(rows.name, rows.columns, rows.earlier, *said)
     return _fitting(replace(rows, plan=plan))
 
 
@@ -305,10 +297,9 @@ def of_frame(
     mapping: Iterable[str] = (),
     fill: Iterable[str] = (),
 ) -> Rows:
-    """The rows of a frame that is here already, such as a data set's.
+    """The rows of a frame that is here already, "row 1" and on, such as a data set's.
 
-    name: what messages call it. Rows are "row 1" and on.
-    mapping, fill: as `chosen_rows` has them.
+    name: what messages call it. mapping, fill: as `chosen_rows` has them.
     Raises: InputError for names that do not fit.
     """
     places = [f"row {number}" for number in range(1, len(frame) + 1)]
@@ -320,14 +311,13 @@ def of_frame(
 def _of_file(path: str, format: str, dialect: Dialect) -> Rows:
     """The rows of a file with no column of ours yet."""
     file = read_table(path, format, dialect)
-    orders = map("<".join, file.orders.values())
     return Rows(
         name=file.name,
         given=_plain(file.frame),
         sha256=file.sha256,
         remarks=file.remarks,
         earlier=provenance.record_of(path, file.sha256),
-        words=cells.words_for(orders, dialect.decimal),
+        words=cells.words_for(file.orders, dialect.decimal),
     )
 
 
@@ -338,25 +328,15 @@ def _plain(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _reader(ours: str) -> Callable[[Any], Any] | None:
-    """The function that checks a cell of one of our columns; None for one without a
-    meaning.
-    """
+    """What checks a cell of one of our columns; None for one without a meaning."""
     return as_number if ours.startswith(RATINGS) else _READERS.get(ours)
-
-
-def _recorded_marks(earlier: Mapping[str, Any]) -> tuple[str, ...]:
-    """What stood for a missing number when a file of scores was made."""
-    marks: dict[str, None] = {}
-    for run in provenance.runs(earlier):
-        marks |= dict.fromkeys(map(str, run.get("missing_values") or ()))
-    return tuple(marks)
 
 
 # -- under our names
 
 
 def _with_paths(rows: Rows, mapping: Iterable[str]) -> Rows:
-    """The rows with a column for each path into another one that is mapped, such as
+    """The rows with a column for each mapped path into another one, such as
     `doc.answer`.
     """
     given = rows.given
@@ -379,9 +359,7 @@ def _with_paths(rows: Rows, mapping: Iterable[str]) -> Rows:
 
 
 def _members(column: pd.Series, path: str) -> list[str]:
-    """The paths that one with a star stands for, such as `0.value` and `1.value`: one
-    for each member of the list or object there, in any row.
-    """
+    """The paths that one with a star stands for, one for each member in any row."""
     start, _, end = path.partition("*")
     names: dict[str, None] = {}
     for cell in column:
@@ -393,9 +371,7 @@ def _members(column: pd.Series, path: str) -> list[str]:
 
 
 def _fitting(rows: Rows) -> Rows:
-    """The rows without what was taken by its name alone and has cells that will not do:
-    usual names, words or numbers far from all ratings in columns that begin as theirs.
-    """
+    """The rows without what was taken by its name alone and has cells that will not do."""
     plan = rows.plan
     unfit = {}
     for ours, names in rows.plan.sources.items():
@@ -431,7 +407,7 @@ def _has_number(rows: Rows, column: str) -> bool:
 
 def _far(rows: Rows, ours: str, values: np.ndarray) -> str:
     """Why numbers are no ratings: all are farther from the column of ratings than these
-    are apart; "" where they are not, and where there is no such column.
+    are apart; "" where they are not.
     """
     if RATING not in rows.plan.sources or np.isnan(values).all():
         return ""
@@ -472,8 +448,7 @@ def incomplete(
     """Position -> why a row cannot be shown to an evaluator that needs these columns.
 
     needs: our columns; of `reference` and `references` either will do.
-    empty_is_missing: whether an empty text is as good as none; the output may always be
-    empty.
+    empty_is_missing: whether an empty text is as good as none; the output may be empty.
     evaluator, advice: its name, and what else helps, for the messages.
     Raises: InputError for a column that is not there at all.
     """
@@ -524,8 +499,8 @@ def _needed_columns(rows: Rows, needs: Sequence[str], evaluator: str) -> str:
 
 
 def repeated(rows: Rows) -> str:
-    """Which rows have the input, system and aspect of an earlier one, in words; ""
-    where none has.
+    """Which rows have the input, system and aspect of an earlier one; "" where none
+    has.
     """
     keys = [name for name in (*IDS, "aspect") if name in rows.frame.columns]
     if not {*keys} >= {*IDS}:

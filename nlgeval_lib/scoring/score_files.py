@@ -7,7 +7,6 @@ can be written.
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 from pathlib import Path
@@ -27,14 +26,12 @@ _NOTHING: tuple[Any, ...] = (None, "", [], {})  # values of details that say not
 
 
 def score_columns(column: str) -> tuple[str, str, str, str]:
-    """The names of the columns that a run adds: score, status, reason, details.
+    """The names of the columns that a run adds: score, status, reason, details; of
+    "value" the others have their plain names, else they begin with the score's name.
 
-    column: of the score. Of "value" the others have their plain names; else they begin
-    with the score's name.
-
-    Example:
-        >>> score_columns("bleu")
-        ('bleu', 'bleu_status', 'bleu_reason', 'bleu_details')
+      Example:
+          >>> score_columns("bleu")
+          ('bleu', 'bleu_status', 'bleu_reason', 'bleu_details')
     """
     prefix = "" if column == "value" else f"{column}_"
     return column, f"{prefix}status", f"{prefix}reason", f"{prefix}details"
@@ -43,15 +40,13 @@ def score_columns(column: str) -> tuple[str, str, str, str]:
 def with_scores(
     rows: Rows, scored: pd.DataFrame, column: str = "value", only_scores: bool = False
 ) -> pd.DataFrame:
-    """The rows' own columns and their scores.
+    """The rows' own columns and their scores (`Job.score`).
 
     Added are value, status, reason; of the details what is one text or number in every
     row; `details`, the others; and, where the user mapped or filled them, which row it
     is and its rating, under our names.
 
-    scored: as `Job.score` gives it.
-    column: the name of the scores; the other columns are called after it
-    (`score_columns`).
+    column: the name of the scores; the other columns are called after it.
     only_scores: the rows' texts are left out.
     """
     columns = _own_columns(rows, only_scores)
@@ -66,8 +61,8 @@ def with_scores(
 
 
 def _own_columns(rows: Rows, only_scores: bool) -> dict[str, list[Any]]:
-    """The rows' own columns; and which row it is and its rating under our names, where
-    the user mapped or filled them.
+    """The rows' own columns, and ids and rating under our names, where the user mapped
+    or filled them.
     """
     texts = set()
     if only_scores:
@@ -89,8 +84,8 @@ def _own_columns(rows: Rows, only_scores: bool) -> dict[str, list[Any]]:
 def _add_details(
     columns: dict[str, list[Any]], details: list[dict[str, Any]], score: str
 ) -> None:
-    """Add each detail that is one text or number in every row as a column, and all
-    others, where they say something, as one of objects.
+    """Add each detail that is one text or number in every row as a column, the others
+    that say something as one of objects.
     """
     further: list[dict[str, Any]] = [{} for _ in details]
     for name in dict.fromkeys(name for of_row in details for name in of_row):
@@ -112,7 +107,7 @@ def check_output(path: str, *inputs: str, why: str = "", rows: str = "") -> None
     """Pass where a file can be written and is none of the inputs: known before the work
     is done.
 
-    path: of the file. inputs: files that it must not be; "" is none.
+    inputs: files that it must not be; "" is none.
     why: what the message says behind "is the input itself".
     rows: what its rows are, where it is to be a table; "" where it is a text.
     Raises: InputError.
@@ -149,21 +144,18 @@ def write(frame: pd.DataFrame, path: str) -> None:
         if format == "parquet":
             _write_parquet(frame, draft)
             return
-        rows = frame.to_numpy(dtype=object).tolist()
-        with open(draft, "w", encoding="utf-8", newline="") as file:
-            if format == "jsonl":
-                records = [dict(zip(frame.columns, row, strict=True)) for row in rows]
+        if format == "jsonl":
+            records = frame.astype(object).to_dict("records")
+            with open(draft, "w", encoding="utf-8", newline="") as file:
                 file.writelines(files.json_lines(records))
-                return
-            delimiter = "\t" if format == "tsv" else ","
-            writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-            writer.writerow(frame.columns)
-            for row in rows:
-                writer.writerow(map(_field, row))
+            return
+        mark = "\t" if format == "tsv" else ","
+        fields = frame.map(_field).astype(object)
+        fields.to_csv(draft, sep=mark, index=False, lineterminator="\n")
 
 
 def _field(value: Any) -> Any:
-    """The value as a field of CSV: "" where it is missing, JSON where it is no text or
+    """The value as a field of CSV: "" where missing, JSON where it is no text or
     number.
     """
     if is_missing(value):

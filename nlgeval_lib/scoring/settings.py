@@ -110,10 +110,8 @@ def text_or_file(value: str) -> str:
 
 def settings_of(target: Any) -> dict[str, Setting]:
     """The settings of a class or function that can be written as text, by name; its
-    bases' included where it passes them on.
-
-    Those of `sampling` have their plain names, and `sampling.n` too; those of another
-    stage are `list_sampling.n`.
+    bases' too where it passes them on. Those of `sampling` have their plain names, and
+    `sampling.n`; those of another stage are `list_sampling.n`.
     """
     settings: dict[str, Setting] = {}
     samplings: list[str] = []
@@ -140,17 +138,15 @@ def parsed(
     flag: str = "--set",
     given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Keyword arguments for `target` from `name=value` texts.
+    """Keyword arguments for `target` from `name=value` texts; `@file` reads a value.
 
-    settings: the texts; `@file` as a value reads it from a file.
     subject: what the settings are of, for the messages: "engine vllm", "bleu".
-    flag: the option that they were given by. An engine's option ("--engine-set") that
-    its signature does not name is read as a number, yes/no or text by its look.
-    given: arguments that are there already; unless it is None, every argument that the
-    target needs must be there.
+    flag: their option. An engine's ("--engine-set") that its signature does not name is
+    read as a number, yes/no or text by its look.
+    given: arguments that are there already; unless None, every needed argument must be.
     Returns: given and read arguments; the settings of a sampling are one mapping.
-    Raises: InputError naming the setting, what it takes, and for an unknown one the
-    nearest; or the arguments that are missing.
+    Raises: InputError naming the setting, what it takes, and the nearest name; or the
+    arguments that are missing.
     """
     by_name = settings_of(target)
     arguments = dict[str, Any]()
@@ -195,8 +191,8 @@ def _unknown(name: str, by_name: Iterable[str], subject: str, flag: str) -> str:
 
 
 def described(target: Any) -> list[tuple[str, str, str]]:
-    """Every setting of a class or function as (name, what it takes, default) in words;
-    of the settings of `sampling` each name once, those of another stage in one row.
+    """Every setting as (name, what it takes, default) in words; of the settings of
+    `sampling` each once, those of another stage in one row.
     """
     rows = []
     by_name = settings_of(target)
@@ -222,7 +218,7 @@ def described(target: Any) -> list[tuple[str, str, str]]:
 
 
 def _allowed_texts(target: Any, by_name: Mapping[str, Setting]) -> dict[str, list[str]]:
-    """The texts that a setting may be, for those with a fixed choice: name -> texts."""
+    """The texts that a setting with a fixed choice may be: name -> texts."""
     needed = [name for name in by_name if by_name[name].default is _NEEDED]
     allowed = {}
     for name, setting in by_name.items():
@@ -241,11 +237,10 @@ def _allowed_texts(target: Any, by_name: Mapping[str, Setting]) -> dict[str, lis
 
 def parameters(target: Any) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
     """Each argument of a function, or of a class and the bases that get its keywords:
-    name, default, what it takes.
+    name, default (`inspect.Parameter.empty` for none), what it takes.
 
-    Returns: the default is `inspect.Parameter.empty` for none. What it takes are types
-    that can be written as text, plainly: `tuple[item, ...]` for a list, `dict[str,
-    Any]` for a mapping; none where no text can be it.
+    What it takes are types that can be written as text: `tuple[item, ...]` for a list,
+    `dict[str, Any]` for a mapping; none where no text can be it.
     """
     functions = [target]
     if isinstance(target, type):
@@ -290,8 +285,8 @@ def _takes(hint: Any) -> Iterator[Any]:
 
 
 def _read(text: str, takes: tuple[Any, ...]) -> Any:
-    """The text as one of the types: a word for yes, no or none; else JSON; else as it
-    is, or its parts at commas.
+    """The text as one of the types: a word for yes, no or none; else JSON; else itself,
+    or its parts at commas.
     """
     from pydantic import TypeAdapter, ValidationError
 

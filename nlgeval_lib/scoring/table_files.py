@@ -38,8 +38,7 @@ class Dialect:
     """How a file is written, where neither its name nor its beginning says so.
 
     delimiter: between fields of CSV; "" for a comma, in TSV a tab.
-    quoted: whether double quotes enclose fields of CSV and TSV.
-    decimal: "." or ",".
+    quoted: whether double quotes enclose fields. decimal: "." or ",".
     log: the tool whose log it is, one of `logs.shapes`, or the path of the list of rows
     in a JSON file; "" for what is found.
     """
@@ -54,18 +53,16 @@ class Dialect:
 class TableFile:
     """The rows of a file as they are written there.
 
-    name: what messages call it.
     frame: the cells, None for none; the index has each row's place, such as "line 7".
-    sha256: of the bytes.
     remarks: what is left out, and as what it is read.
-    orders: columns of words that have an order -> their words, the least first.
+    orders: the words of columns that have an order, as `cells.words_for` takes them.
     """
 
     name: str
     sha256: str
     frame: pd.DataFrame = field(default_factory=pd.DataFrame)
     remarks: list[str] = field(default_factory=list)
-    orders: dict[str, list[str]] = field(default_factory=dict)
+    orders: list[str] = field(default_factory=list)
 
     def remark(self, text: str) -> None:
         """Note what is to be known of the rows, once."""
@@ -79,8 +76,7 @@ def read_table(
     """The rows of a file, or of standard input for "-".
 
     format: one of FORMATS; "" for what the name says.
-    Raises: InputError naming the file and the line for what cannot be read, and for a
-    file without rows.
+    Raises: InputError naming the file and the line, also for a file without rows.
     """
     dialect = dialect or Dialect()
     kind = format_of(path, format)
@@ -307,9 +303,7 @@ def _loaded(text: str, name: str, line: int = 0) -> Any:
 
 
 def _depth(value: Any) -> int:
-    """How deep lists and objects are within each other; rows and their file are not
-    counted, and no more than needed.
-    """
+    """How deep lists and objects are inside rows, no more than needed."""
     layer = [value]
     depth = -2
     while layer and depth <= _DEEPEST:
@@ -390,9 +384,7 @@ def _check_header(header: list[str], delimiter: str, place: str) -> None:
 def _record(
     file: TableFile, header: list[str], row: list[str], place: str
 ) -> dict[str, Any]:
-    """A row of CSV by column, without those that have no name: an empty column, and the
-    numbers of the rows before the first one, as pandas writes them.
-    """
+    """A row of CSV by column, without an empty nameless column and pandas' row numbers."""
     if not any(map(str.strip, row)):
         return {}
     if len(row) != len(header):
@@ -436,7 +428,7 @@ def _parquet(file: TableFile, content: bytes) -> pd.DataFrame:
                 continue
             if column.type.value_type == pyarrow.string():
                 order = table[column.name].chunk(0).dictionary.to_pylist()
-                file.orders[column.name] = order
+                file.orders.append("<".join(order))
                 file.remark(f"{column.name} has an order: {' < '.join(order)}")
         values = table.select(names).to_pydict()
     except (pyarrow.ArrowException, OSError) as error:

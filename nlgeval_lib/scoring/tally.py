@@ -20,14 +20,11 @@ _OF_DRAWS = {
 class Tally:
     """How many rows have which status, for which reasons, and what came of the draws.
 
-    statuses: status -> rows. ok: rows with a score.
-    reasons: reason -> rows without a score.
-    remarks: what stands beside a score, such as that a text was cut -> rows.
-    values: the scores that are there.
-    signature: of the evaluator.
+    reasons, remarks: why there is no score, and what stands beside a score -> rows.
+    values: the scores that are there. signature: of the evaluator.
     draws: status -> completions that the rows rest on; empty for metrics.
-    cut, cut_read: how many of these completions ended at the token limit, and how many
-    of those had given their score before it.
+    cut, cut_read: completions that ended at the token limit, and those of them that had
+    given their score before it.
     thin: rows whose mean rests on fewer draws than were asked for.
     """
 

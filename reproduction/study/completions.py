@@ -25,7 +25,6 @@ from nlgeval_lib.scoring.planning import (
     DrawsCounted,
     StagePrompts,
     counted_stages,
-    is_counted,
 )
 from reproduction.study import catalogue, judges
 from reproduction.study.catalogue import Catalogue, Question
@@ -88,7 +87,7 @@ def plan_catalogue(
     each: is given a row as soon as it is planned.
     Returns: a row a judge and its rows: `model, revision, judge`; `question`, the first
     of those that ask the very same of the same rows; `paper`; `outputs`; COUNTS;
-    `counted`; `exact`; `guessed` (whether a length is); `why` it cannot be planned
+    `exact`; `guessed` (whether a length is); `why` it cannot be planned
     here. Models stand together; a completion that two judges of a model ask counts for
     the first one.
     """
@@ -181,9 +180,8 @@ class _Plan:
     ) -> dict[str, Any]:
         """What all stages of a judge take together."""
         prompts = self._prompts(question, job)
-        stages = counted_stages(prompts, job.engine, job.store, counted_draws)
+        stages = counted_stages(prompts, job.store, counted_draws)
         counts = stages[list(COUNTS)].sum().to_dict()
-        counts["counted"] = is_counted(stages)
         counts["exact"] = stages["exact"].all()
         counts["guessed"] = stages["guessed"].any()
         return counts
@@ -205,19 +203,17 @@ class _Plan:
             "paper": min(papers, key=lambda paper: paper == catalogue.META),
             "outputs": ", ".join(outputs),
             **dict.fromkeys(COUNTS, 0),
-            "counted": True,
             "exact": True,
             "guessed": False,
             "why": "",
         }
 
     def _prompts(self, question: Question, job: Job) -> list[StagePrompts]:
-        """What a judge is asked; as it was for another model, where neither a store nor
-        a tokenizer says anything of this one.
+        """What a judge is asked; as it was for another model, where nothing is stored
+        of this one.
         """
-        counts_tokens = job.engine.count_tokens(()) is not None
-        if counts_tokens or has_completions(job.engine, job.store):
-            return [StagePrompts.from_stage(stage) for stage in job.planned()]
+        if has_completions(job.engine, job.store):
+            return list(map(StagePrompts.from_stage, job.planned()))
         judge = question.judge
         key = (
             judge.evaluator,
@@ -229,13 +225,7 @@ class _Plan:
             job.evaluator.for_engine(job.engine).chat,
         )
         if key not in self.prompts:
-            # The texts are dropped: without store and tokenizer their lengths are
-            # enough.
-            without_texts = []
-            for stage in job.planned():
-                prompts = StagePrompts.from_stage(stage)
-                without_texts.append(replace(prompts, stage=None))
-            self.prompts[key] = without_texts
+            self.prompts[key] = list(map(StagePrompts.from_stage, job.planned()))
         for prompts in self.prompts[key]:
             job.engine.check(prompts.sampling)
         return self.prompts[key]

@@ -353,9 +353,8 @@ def _obstacles(models: Iterable[str]) -> Iterator[str]:
 
 def _rests_on(planned: pd.DataFrame, rate: float | None) -> Iterator[str]:
     """What the estimates rest on, a line each."""
-    uncounted = planned["to_ask"].gt(0) & ~planned["counted"]
-    if uncounted.any():
-        yield "prompt tokens: four characters a token, where no tokenizer is here"
+    if planned["to_ask"].any():
+        yield "prompt tokens: four characters a token"
     if planned["guessed"].any():
         yield (
             f"new tokens: a guess of {GUESS:.0%} of the limit, "

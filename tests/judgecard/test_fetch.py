@@ -112,7 +112,6 @@ def checkout(tmp_path, monkeypatch, server):
     monkeypatch.setattr(fetch, "TIMEOUT", (20.0, 20.0))
     monkeypatch.setattr(fetch, "BACKOFF", 0.0)
     unreachable.forget()
-    monkeypatch.setattr(fetch, "_SETTLED_NS", 0)
     return tmp_path
 
 
@@ -260,14 +259,12 @@ def test_a_wrong_local_file_is_never_used(checkout, server, content, said):
     assert path.read_bytes() == content and server.hits == {}
 
 
-def test_an_unchanged_file_is_hashed_once_also_across_processes(checkout, monkeypatch):
+def test_an_unchanged_file_is_hashed_once(checkout, monkeypatch):
     path = fetch.path("set/good")
     fetch.path("set/good")
     hashed: list[Path] = []
     real = files.sha256
     monkeypatch.setattr(files, "sha256", lambda path: hashed.append(path) or real(path))
-    fetch.path("set/good")
-    fetch._verified.cache_clear()  # what another process starts with
     fetch.path("set/good")
     assert hashed == []
     content = bytearray(path.read_bytes())
@@ -278,20 +275,6 @@ def test_an_unchanged_file_is_hashed_once_also_across_processes(checkout, monkey
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     with pytest.raises(ChecksumError, match="sha256 is"):
         fetch.path("set/good")
-
-
-def test_a_broken_or_unwritable_state_only_costs_time(checkout, monkeypatch):
-    fetch.path("set/good")
-    log = checkout / "state" / "verified.txt"
-    log.parent.mkdir()
-    log.write_bytes(b"\xff\xfe torn")
-    fetch._verified.cache_clear()
-    assert fetch.path("set/good").read_bytes() == GOOD
-    assert log.read_bytes().count(b"set/good") == 1
-    # a file where a folder would have to be
-    monkeypatch.setenv("NLGEVAL_HOME", str(log))
-    fetch._verified.cache_clear()
-    assert fetch.path("set/good").read_bytes() == GOOD
 
 
 def test_unknown_paths_give_the_nearest(checkout):

@@ -82,7 +82,6 @@ def test_ratings_give_every_pair_of_an_input():
     assert frame["rater_a"].tolist() == [1, 0, 2]
     assert frame["output_2"].tolist() == ["text 1", "text 2", "text 2"]
     assert frame.attrs["left_out"] == 3
-    assert pairs.from_ratings(rated(3, 1), margin=2)["preference"].tolist() == [0]
     with pytest.raises(ValueError, match="name one aspect; there are fluency, other"):
         pairs.from_ratings(pd.concat([rated(1, 2), rated(1, 2, aspect="other")]))
     with pytest.raises(ValueError, match="no aspect 'x'; there are fluency"):

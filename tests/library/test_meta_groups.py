@@ -246,8 +246,6 @@ def test_families_name_systems_that_the_sets_have():
         "Transformer",
         "x",
     ]
-    assert known.topic_column("webnlg2020") == "category"
-    assert known.topic_column("summeval") == ""
 
 
 def test_ranks_of_systems_hardly_move_with_one_input():

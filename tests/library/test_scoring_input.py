@@ -153,10 +153,8 @@ def test_settings_have_the_types_of_the_signature():
     assert found == {"plain_http": True, "timeout": 90.0}
 
 
-def test_an_unloaded_model_has_the_key_of_the_loaded_one_and_counts_its_tokens(
-    tiny_folder,
-):
-    from nlgeval_lib.engines import Request, TransformersEngine, models
+def test_an_unloaded_model_has_the_key_of_the_loaded_one(tiny_folder):
+    from nlgeval_lib.engines import Request, TransformersEngine
 
     with TransformersEngine(str(tiny_folder)) as loaded:
         planned = named.EngineChoice(
@@ -164,8 +162,6 @@ def test_an_unloaded_model_has_the_key_of_the_loaded_one_and_counts_its_tokens(
         ).start()
         request = Request.chat("how good is it?")
         assert request.body(planned, Sampling()) == request.body(loaded, Sampling())
-        ids = models.token_ids(loaded._tokenizer, request, "tiny")
-        assert planned.count_tokens([request]) == [len(ids)]
 
 
 # -- writing

@@ -2,7 +2,7 @@
 machines where the files of a set are not. It holds no text.
 
 Each set has up to three tables: NAME.rows (the frame, a text as its place), NAME.texts
-(a row a text: hash, lengths, shape) and NAME.scores (what metrics and parsers gave).
+(hash, lengths, shape of each) and NAME.scores (of metrics and parsers).
 """
 
 from __future__ import annotations
@@ -57,15 +57,13 @@ def has(name: str) -> bool:
 
 
 def used() -> list[str]:
-    """The sets whose numbers this process took, since their texts are not here;
-    sorted.
-    """
+    """The sets whose numbers this process took, since their texts are not here; sorted."""
     return sorted(_used)
 
 
 def about() -> dict[str, Any]:
-    """What is known of the numbers: `commit`, the last one that changed them or the
-    code that made them, and `encoders`, whose scores they have, with hashes of weights.
+    """What is known of the numbers: `commit`, the last one that changed them or their
+    code, and `encoders`, whose scores they have, with hashes of weights.
     """
     return dict(json.loads((folder() / "about.json").read_text(encoding="utf-8")))
 
@@ -124,10 +122,10 @@ def _texts(name: str) -> list[HashedText | str]:
 def saved_scores(
     rule: str, items: Iterable[tuple[HashedText, ...]]
 ) -> dict[tuple[HashedText, ...], tuple[float, str]]:
-    """The saved scores of those items (tuples of texts of one set) that have one under
-    a rule: a metric's settings and part, or a parser and its scale.
+    """Those items (tuples of texts of one set) that have a saved score under a rule ->
+    (value, reason why there is none).
 
-    Returns: item -> (value, reason why there is none).
+    rule: a metric's settings and part, or a parser and its scale.
     """
     saved = {}
     for item in items:
@@ -154,7 +152,7 @@ def scores_of_texts(
 
 @functools.lru_cache(maxsize=16)
 def _scores_by_digest(rule: str) -> ByDigest:
-    """All that is saved under a rule, of the sets whose texts' hashes are kept. Empty
+    """All that is saved under a rule, of the sets whose texts' hashes are kept; empty
     where the package that reads the tables is not installed.
     """
     saved: ByDigest = {}
@@ -174,9 +172,7 @@ def _scored_sets() -> list[str]:
 
 
 def all_saved() -> dict[str, ByDigest]:
-    """All saved scores of texts whose hashes are kept, by rule; those of recordings are
-    not among them.
-    """
+    """All saved scores of texts whose hashes are kept (not recordings'), by rule."""
     rules: dict[str, None] = {}
     for name in _scored_sets():
         if saved_digests(name):
@@ -185,9 +181,7 @@ def all_saved() -> dict[str, ByDigest]:
 
 
 def saved_digests(name: str) -> list[bytes]:
-    """The SHA-256 of each text of a set, by its place; empty where none are kept, as of
-    recordings.
-    """
+    """The SHA-256 of each text of a set, by its place; empty where none are kept."""
     table = _table(name, "texts")
     if table is None or "sha256" not in table.column_names:
         return []

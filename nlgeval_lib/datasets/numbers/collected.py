@@ -22,9 +22,7 @@ def wanted() -> bool:
 
 
 def add(rule: str, scores: Scores) -> None:
-    """Write down, under a rule as `numbers.saved_scores` has it: an item, the digests
-    of its texts -> (value, reason where there is none).
-    """
+    """Write down, under a rule: an item, the digests of its texts -> (value, reason)."""
     path = Path(os.environ[FOLDER], f"{uuid.uuid4().hex}.pickle")
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "wb") as file:

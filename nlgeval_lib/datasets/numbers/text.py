@@ -27,8 +27,7 @@ class HashedText:
     """In the place of one text of a set: its hash and lengths.
 
     It is no `str`: whatever would read it raises `TextNotHere`. `len(text)` and
-    `len(text.split())` are those of the text; equality, order and hash are those of its
-    digest.
+    `len(text.split())` are those of the text; equality, order and hash its digest's.
     """
 
     name: str = field(compare=False)  # the set
