@@ -37,6 +37,7 @@ __all__ = [
     "Spec",
     "UnknownName",
     "available",
+    "describe",
     "fetch",
     "files",
     "first_inputs",
@@ -187,6 +188,32 @@ def available(name: str) -> tuple[bool, str]:
     except DataError as error:
         return False, str(error)
     return True, "here"
+
+
+def describe() -> pd.DataFrame:
+    """One row a data set that is fetched by default: counts (`rows`: outputs times
+    aspects), aspects, scale, licence, and whether it is here, or the `reason` why not.
+    Needs no data file.
+    """
+    rows = {}
+    for name in NAMES:
+        about = spec(name)
+        is_here, reason = available(name)
+        scales = {f"{low:g} to {high:g}" for low, high in about.scale.values()}
+        rows[name] = {
+            "title": about.title,
+            "kind": kind(name),
+            "rows": about.n_items * len(about.scale),
+            "outputs": about.n_items,
+            "inputs": about.n_inputs,
+            "systems": about.n_systems,
+            "aspects": ", ".join(about.scale),
+            "scale": "; ".join(sorted(scales)),
+            "licence": about.licence,
+            "here": is_here,
+            "reason": "" if is_here else reason,
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("dataset")
 
 
 def __dir__() -> list[str]:

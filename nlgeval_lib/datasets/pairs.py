@@ -124,9 +124,9 @@ def majority(ratings: Any) -> np.ndarray:
     """What most raters `R[rater, pair]` say of each pair, as float64: a tie where no
     verdict has most votes, NaN where nobody rated.
 
-      Example:
-          >>> majority([[1, 1, 0], [1, 2, 0], [2, 0, np.nan]]).tolist()
-          [1.0, 0.0, 0.0]
+    Example:
+        >>> majority([[1, 1, 0], [1, 2, 0], [2, 0, np.nan]]).tolist()
+        [1.0, 0.0, 0.0]
     """
     table = np.asarray(ratings, dtype=float)
     # votes[verdict, pair]; the verdicts are their own places: 0, 1, 2

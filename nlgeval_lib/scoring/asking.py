@@ -35,9 +35,11 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # that end a run gentl
 _TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
 # the fields of `Progress` that `Run` adds up
 COUNTS = ("total", "stored", "done", "failed", *_TOKENS)
-# what a record of a completion has
-RAW = ("text", "finish_reason", "prompt_tokens", "completion_tokens", "error", "key")
-# what a record of a completion has only where it is not empty
+# what a record of a completion has, and of that what only where it is not empty
+_RAW = (
+    *("text", "finish_reason", "prompt_tokens", "completion_tokens", "error", "key"),
+    *("reasoning", "reasoning_tokens"),
+)
 _RARE = ("error", "reasoning", "reasoning_tokens")
 # the fields of `Progress` that are added up over the stages of a plan
 _SUMMED = ("done", "failed", *_TOKENS, "seconds")
@@ -181,11 +183,11 @@ def _throw_away(
 
 
 def _raw_records(stage: Stage, answers: Sequence[Draws]) -> Iterator[dict[str, Any]]:
-    """Every completion of a stage as a record: its request, stage, draw, then RAW."""
+    """Every completion of a stage as a record: its request, stage, draw, then _RAW."""
     for request, draws in zip(stage.requests, answers, strict=True):
         for draw, completion in enumerate(draws):
             record = {"id": request.id, "stage": stage.name, "draw": draw}
-            for name in dict.fromkeys((*RAW, *_RARE)):
+            for name in _RAW:
                 value = getattr(completion, name)
                 if value or name not in _RARE:
                     record[name] = value

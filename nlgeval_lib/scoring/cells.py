@@ -50,7 +50,7 @@ class InputError(Told, ValueError):
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell has no value: None, NaN, pandas' marks. An empty text is one."""
+    """Whether a cell has no value: None, NaN, pandas' marks; "" is a value."""
     if value is None:
         return True
     if isinstance(value, str) or not pd.api.types.is_scalar(value):
@@ -86,9 +86,9 @@ def as_references(value: Any, packed: bool = True) -> str | tuple[str, ...] | No
     packed: whether a text may be a list of texts, as CSV files have several references.
     Raises: ValueError for another value.
 
-      Example:
-          >>> as_references('["a", "b"]'), as_references('["a"]', packed=False)
-          (('a', 'b'), '["a"]')
+    Example:
+        >>> as_references('["a", "b"]'), as_references('["a"]', packed=False)
+        (('a', 'b'), '["a"]')
     """
     if packed and isinstance(value, str):
         value = listed(value) or value
@@ -188,9 +188,9 @@ def as_number(value: Any) -> float:
     Raises: ValueError for infinity, for what is no number, and for a whole number that
     a float would change.
 
-      Example:
-          >>> as_number(" 4.5 "), as_number("n/a")
-          (4.5, nan)
+    Example:
+        >>> as_number(" 4.5 "), as_number("n/a")
+        (4.5, nan)
     """
     word = str(value).strip().lower()
     if is_missing(value) or (isinstance(value, str) and word in _NO_NUMBER):
@@ -337,9 +337,9 @@ def without(values: Iterable[Any], marks: Collection[str]) -> list[Any]:
     """The values, with None for each that is a mark of a missing number, as text or as
     a number: 99 is "99", 99 and 99.0.
 
-      Example:
-          >>> without([5, "99", 99.0, None], ["99"])
-          [5, None, None, None]
+    Example:
+        >>> without([5, "99", 99.0, None], ["99"])
+        [5, None, None, None]
     """
     if not marks:
         return list(values)
@@ -366,9 +366,9 @@ def inert(value: Any) -> Any:
     """A cell that a spreadsheet does not take for a formula: such a text gets an
     apostrophe before it; numbers stay, also negative ones as text.
 
-      Example:
-          >>> inert("=SUM(A1)"), inert("-1.5")
-          ("'=SUM(A1)", '-1.5')
+    Example:
+        >>> inert("=SUM(A1)"), inert("-1.5")
+        ("'=SUM(A1)", '-1.5')
     """
     if not isinstance(value, str) or _PLAIN_NUMBER.fullmatch(value):
         return value

@@ -43,9 +43,9 @@ def at(value: Any, path: str) -> Any:
     """What stands at a path of names and numbers (-1: the last) by dots, also inside a
     text that is JSON; None where it leads nowhere.
 
-      Example:
-      >>> at({"choices": [{"text": "a"}]}, "choices.0.text")
-      'a'
+    Example:
+    >>> at({"choices": [{"text": "a"}]}, "choices.0.text")
+    'a'
     """
     for step in path.split("."):
         value = opened(value)

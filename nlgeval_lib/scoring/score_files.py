@@ -29,9 +29,9 @@ def score_columns(column: str) -> tuple[str, str, str, str]:
     """The names of the columns that a run adds: score, status, reason, details; of
     "value" the others have their plain names, else they begin with the score's name.
 
-      Example:
-          >>> score_columns("bleu")
-          ('bleu', 'bleu_status', 'bleu_reason', 'bleu_details')
+    Example:
+        >>> score_columns("bleu")
+        ('bleu', 'bleu_status', 'bleu_reason', 'bleu_details')
     """
     prefix = "" if column == "value" else f"{column}_"
     return column, f"{prefix}status", f"{prefix}reason", f"{prefix}details"

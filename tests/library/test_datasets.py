@@ -184,7 +184,7 @@ def test_load_names_unknown_data_sets_and_options():
         datasets.load("zzz")
 
 
-def test_what_is_here_is_known_without_data_and_network(tmp_path, monkeypatch):
+def test_describe_works_without_data(tmp_path, monkeypatch):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "registry.csv").write_bytes(
         (files.data() / "registry.csv").read_bytes()
@@ -194,13 +194,18 @@ def test_what_is_here_is_known_without_data_and_network(tmp_path, monkeypatch):
     monkeypatch.setattr(
         datasets.fetch,
         "_download",
-        lambda *a, **k: pytest.fail("the network was used"),
+        lambda *a, **k: pytest.fail("describe used the network"),
     )
-    for name in set(datasets.NAMES) - {"mini", "mini_judge"}:
-        here, reason = datasets.available(name)
-        assert not here and reason
-    about = datasets.spec("summeval")
-    assert (about.n_items, about.n_inputs, about.n_systems) == (1600, 100, 16)
+    table = datasets.describe()
+    assert list(table.index) == list(datasets.NAMES)
+    assert not table["here"].any() and table["reason"].str.len().gt(0).all()
+    assert table.loc["summeval", ["rows", "outputs", "inputs", "systems"]].tolist() == [
+        6400,
+        1600,
+        100,
+        16,
+    ]
+    assert table.loc["wmt22_zhen", "scale"] == "-inf to 0"
     monkeypatch.setenv("NLGEVAL_OFFLINE", "1")
     here, reason = datasets.available("summeval")
     assert not here and "summeval/bartscore_data.pkl" in reason and "\n" not in reason
