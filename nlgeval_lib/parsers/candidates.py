@@ -470,8 +470,7 @@ def _phrase(candidate: Candidate, text: str, lead: str, article: bool) -> None:
         candidate.present(PHRASE, "this is")
     if score:
         verb = _GETS.search(sentence[: score.start("noun")])
-    by_somebody = candidate.strength and verb and not verb["verb"].endswith("ing")
-    if by_somebody and not vetoes.of_the_judge(sentence, verb.start("verb")):
+    if candidate.strength and verb and not vetoes.of_the_judge(sentence, verb):
         candidate.spoil("the number is the score of something else")
     if candidate.strength == PHRASE:
         candidate.label = (

@@ -111,7 +111,7 @@ class ErrorAnalysis(Parsed):
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the errors agree with the header; None without a header or a score."""
+        """Whether the errors agree with the header; None without one or a score."""
         count = self.header_errors
         total = self.header_total
         if not self.ok or (count is None and total is None):

@@ -320,11 +320,13 @@ _NOT_THE_HEAD = re.compile(
 )
 
 
-def of_the_judge(sentence: str, at: int) -> bool:
-    """Whether what stands before a verb or "score" is the judge or what it judges: not
-    "The team gets".
+def of_the_judge(sentence: str, verb: re.Match) -> bool:
+    """Whether what stands before a verb is the judge or what it judges: not "The team
+    gets".
     """
-    clause = re.split(r"[,:(]|\band\b", sentence[:at])[-1]
+    if verb["verb"].endswith("ing"):
+        return True
+    clause = re.split(r"[,:(]|\band\b", sentence[: verb.start("verb")])[-1]
     subject = _WORD.findall(_NOT_THE_HEAD.sub("", clause))[-7:]
     subject = [w for w in subject if w not in _LINKS and not w.endswith("ly")]
     return not subject or not _OURS.isdisjoint(subject)

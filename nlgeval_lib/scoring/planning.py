@@ -135,7 +135,7 @@ def _count(
     stored: Counter[int] = Counter()
     lengths = []
     if store is not None and prompts.keys:
-        places = {}
+        places: dict[str, int] = {}
         for place, repeated in block:
             places |= dict.fromkeys(prompts.keys[place][repeated:], place)
         for key, answer in store.get_many(places).items():
