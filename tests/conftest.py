@@ -58,15 +58,26 @@ VLLM = ("test_end_to_end", "test_engines_models")
 # the files that take longest come first, so that all workers end at about the same time
 LONGEST = (
     *VLLM,
+    "test_unreadable_judges",
     "test_mini_judge_checkpoint",
     "test_seal",
+    "test_numbers",
     "test_extending",
+    "test_notebooks",
+    "test_true_name",
+    "test_import_graph",
+    "test_runner",
     "test_finetune",
-    "test_mini_ablations",
+    "test_meta_levels",
+    "test_study_questions",
+    "test_commands",
     "test_readings",
-    "test_parsers_cases",
-    "test_evaluator_signatures",
+    "test_cli_evaluators",
+    "test_engines_server",
+    "test_interrupt",
 )
+# files whose tests share nothing that takes time: any worker takes any of them
+APART = ("test_unreadable_judges",)
 
 
 def pytest_collection_modifyitems(
@@ -87,10 +98,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
-        """A file is one piece of work, and so are the files that share vLLM."""
+        """A file is one piece of work, as are those with vLLM; or each of its tests."""
 
         def _split_scope(self, nodeid: str) -> str:
             name = Path(nodeid.partition("::")[0]).stem
+            if name in APART:
+                return nodeid
             return "vllm" if name in VLLM else name
 
     config.option.loadscopereorder = False
