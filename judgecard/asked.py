@@ -15,6 +15,7 @@ import pandas as pd
 from judgecard import fingerprint, judged, paired, probes
 from judgecard.cards import Card, of_sets
 from judgecard.judged import Judged
+from judgecard.pair_judges import ORDERS
 from judgecard.paired import Paired
 from nlgeval_lib.evaluators.judge import Judge
 from nlgeval_lib.evaluators.prometheus import Rubric
@@ -24,7 +25,7 @@ from nlgeval_lib.scoring import Job, ProgressBar, prepared
 from nlgeval_lib.scoring.asking import Run
 from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.named import EngineChoice
-from nlgeval_lib.scoring.rows import Rows, of_frame
+from nlgeval_lib.scoring.rows import of_frame
 from nlgeval_lib.scoring.tally import Tally
 
 REPEATED_AT = 1.0  # the temperature of repeats of a judge that is greedy
@@ -40,7 +41,6 @@ _FACTS = (
     "extra_body",
 )
 _OF_STATISTICS = ("scipy", "statsmodels")  # what a card's numbers need
-_NO_IDENTITY = ("cost", "input", "input_sha256", "columns", "rows")
 
 
 @dataclass(frozen=True)
@@ -90,15 +90,13 @@ class Asking:
     bar: Callable[[str, bool], ProgressBar] = ProgressBar
 
     def __post_init__(self) -> None:
-        items = self.design.items
-        seed = self.design.seed
+        size = self.design.items, self.design.seed
         samples: list[Any] = []
         for data_set in self.data:
             if isinstance(data_set, Paired):
-                sample: Any = paired.sampled(data_set, items, seed)
+                samples.append(paired.sampled(data_set, *size))
             else:
-                sample = judged.sampled(data_set, items, seed)
-            samples.append(sample)
+                samples.append(judged.sampled(data_set, *size))
         self.data = samples
         self.scale = self.scale or _scale_of(self.evaluator)
         if isinstance(self.evaluator, Judge) and self.design.repeat > 1:
@@ -132,12 +130,10 @@ class Asking:
                 "--data llmbar"
             )
         # the judge must not see what people said
-        ratings = []
-        for column in frame:
-            is_rater = str(column).startswith("rater_")
-            if is_rater or column in ("human", "preference"):
-                ratings.append(column)
-        rows = of_frame(frame.drop(columns=ratings), data_set.name)
+        names = frame.columns.astype(str)
+        is_rating = names.str.startswith("rater_")
+        is_rating |= names.isin(["human", "preference"])
+        rows = of_frame(frame.loc[:, ~is_rating], data_set.name)
         job = Job(self.name, rows, self.evaluator, run=Run())
         job.engine = self.engine
         job.store = self.store
@@ -145,10 +141,8 @@ class Asking:
         return job
 
     def planned(self) -> list[Stage]:
-        """Every stage that the card asks for, none of them asked.
-
-        Returns: in the order of the sets. A stage has the name of its set before its
-        own, and that of its probe where it is about changed outputs.
+        """Every stage that the card asks for, none of them asked: its name begins with
+        those of its set and, about changed outputs, of its probe.
         """
         stages: list[Stage] = []
         for data_set in self.data:
@@ -196,10 +190,8 @@ class Asking:
                 probed[probe] = self._scored(changed, quiet)
             effects[data_set.name] = probes.effects(scored, probed)
         # who answered is the same for all sets; what it took belongs to each set alone
-        identity = {}
-        for name, value in judged_sets[0].facts.items():
-            if name not in _NO_IDENTITY:
-                identity[name] = value
+        identity = {**judged_sets[0].facts}
+        del identity["cost"]
         title = self.title
         if not title:
             title = f"Judge card: {self.name} {identity.get('model', '')}".strip()
@@ -209,10 +201,7 @@ class Asking:
         return replace(made, numbers={**made.numbers, "fingerprint": fields})
 
     def fingerprint(self, facts: Mapping[str, Any]) -> fingerprint.Fingerprint:
-        """Who is asked, and about what.
-
-        facts: of who answered, as a card has them.
-        """
+        """Who is asked, and about what. facts: of who answered."""
         fields = fingerprint.of_judge(self.evaluator, self.engine, facts)
         fields["data"] = fingerprint.of_data(self.data)
         return fields
@@ -275,7 +264,7 @@ class Asking:
         if not self.of_pairs:
             return paired.from_scores(data_set, scores)
         frame = data_set.frame.copy()
-        for order in paired.ORDERS:
+        for order in ORDERS:
             verdicts = []
             for details in scores["details"]:
                 verdicts.append(details.get(order, np.nan))
@@ -296,10 +285,7 @@ class Asking:
         self.outcome.failures += job.run.failures
         self.outcome.counts.update(job.run.counts)
         record = job.record(Tally(scores))
-        facts = {}
-        for name, value in record.items():
-            if name in _FACTS:
-                facts[name] = value
+        facts = {name: record[name] for name in record if name in _FACTS}
         if isinstance(self.evaluator, Judge):
             sampling = self.evaluator.sampling
             facts["temperature"] = sampling.temperature
@@ -321,10 +307,9 @@ class Asking:
             "prompt_tokens": prompt_tokens * thousand,
             "new_tokens": new_tokens * thousand,
         }
-        newly_answered = run.counts["done"]
-        if newly_answered:
+        if run.counts["done"]:
             # what was stored before took no time here
-            seconds_each = seconds / newly_answered
+            seconds_each = seconds / run.counts["done"]
             cost["seconds"] = seconds_each * len(run.raw) * thousand
         if self.design.price:
             price_in, price_out = self.design.price
@@ -384,15 +369,8 @@ def make_card(
     """
     data_sets = [load(data_set) for data_set in data]
     engine = engine or getattr(judge, "engine", None)
-    asking = Asking(
-        judge,
-        engine,
-        store,
-        data_sets,
-        Design(items, seed, repeat, probes, price),
-        scale=scale,
-        title=title,
-    )
+    design = Design(items, seed, repeat, probes, price)
+    asking = Asking(judge, engine, store, data_sets, design, scale, title)
     return asking.card(quiet)
 
 
@@ -409,10 +387,9 @@ def named(
 ) -> Asking:
     """What a command line asks for: an evaluator by its name, or a prompt in a file.
 
-    name: of the evaluator; a prompt decides it.
-    settings: of the evaluator, as `name=value` texts.
-    prompt: a file with a prompt; "": none.
-    rubric: a file with a rubric; "": none.
+    name, settings: of the evaluator, these as `name=value` texts; a prompt decides the
+        name.
+    prompt, rubric: files; "": none.
     scale: lowest and highest score; needed for a prompt that rates.
     Returns: the judge and the sets, checked; nothing is asked yet.
     Raises: InputError; EngineError; Unavailable.
@@ -423,32 +400,14 @@ def named(
     if rubric:
         options["rubric"] = Rubric.read(rubric)
     # the evaluator is made for the rows of the first set; `check` looks at all of them
-    job = prepared(
-        _rows_of(data[0], name),
-        name,
-        settings,
-        choice,
-        skip_incomplete=True,
-        given=options,
-    )
-    asking = Asking(
-        job.evaluator,
-        job.engine,
-        job.store,
-        data,
-        design,
-        scale=scale,
-    )
+    frame = data[0].frame
+    if isinstance(data[0], Paired) and name != "preference":
+        frame = paired.as_rows(data[0])
+    rows = of_frame(frame, data[0].name)
+    job = prepared(rows, name, settings, choice, skip_incomplete=True, given=options)
+    asking = Asking(job.evaluator, job.engine, job.store, data, design, scale=scale)
     asking.check()
     return asking
-
-
-def _rows_of(data_set: Judged | Paired, evaluator: str) -> Rows:
-    """The rows of a set as an evaluator of this name reads them."""
-    frame = data_set.frame
-    if isinstance(data_set, Paired) and evaluator != "preference":
-        frame = paired.as_rows(data_set)
-    return of_frame(frame, data_set.name)
 
 
 def _of_prompt(
@@ -461,19 +420,8 @@ def _of_prompt(
         raise InputError(
             "a prompt that rates needs the lowest and the highest score: --scale 1-5"
         )
-    low, high = scale
-    return "prompted", {
-        "prompt": path,
-        "low": _int_if_whole(low),
-        "high": _int_if_whole(high),
-    }
-
-
-def _int_if_whole(number: float) -> float:
-    """The number, as an int where it is whole."""
-    if number == int(number):
-        return int(number)
-    return number
+    low, high = (int(end) if end == int(end) else end for end in scale)
+    return "prompted", {"prompt": path, "low": low, "high": high}
 
 
 def _scale_of(evaluator: Any) -> tuple[float, float] | None:

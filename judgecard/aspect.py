@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -12,6 +10,7 @@ from judgecard.judged import Judged, Scale
 from judgecard.rated_rows import seen_scale
 from nlgeval_lib import statistics
 from nlgeval_lib.datasets.families import of_systems as families_of
+from nlgeval_lib.scoring.cells import is_missing
 from nlgeval_lib.scoring.correlations import Grid
 
 
@@ -75,9 +74,7 @@ class Aspect:
             self.by_family = Grid(rows, families=self.families)
 
     def matrix(self, values: np.ndarray) -> np.ndarray:
-        """A value a row as (system, input), NaN where there is no output; of a flat
-        aspect, as it is.
-        """
+        """A value a row as (system, input), NaN without an output; flat, as it is."""
         return self.grid.matrix(values)
 
     def has_length(self) -> bool:
@@ -86,7 +83,6 @@ class Aspect:
 
     def kendall(self, first: np.ndarray, second: np.ndarray) -> Numbers:
         """Kendall's tau-b of two values a row, over all outputs, with its interval.
-
         Raises: ValueError where `statistics` refuses them.
         """
         result, _ = self.grid.correlate(first, second, "kendall-b")
@@ -99,69 +95,45 @@ class Aspect:
         target: np.ndarray,
         ci: str = "",
     ) -> Numbers:
-        """How much better does the first follow the target than the second?
+        """How much better does the first follow the target than the second? Tau-b of
+        the first minus that of the second over all outputs, with both and p.
 
         ci: of the difference; "": the aspect's own.
-        Returns: tau-b of the first minus that of the second over all outputs, with its
-        interval; both as `first` and `second`, and `p` of their difference.
         Raises: ValueError where `statistics` refuses them.
         """
-        result = self.grid.compare(
-            first,
-            second,
-            target,
-            coef="kendall-b",
-            ci=ci or self.ci,
-        )
-        numbers = interval(result, result.difference)
-        numbers["first"] = result.first
-        numbers["second"] = result.second
-        numbers["p"] = result.p
-        return numbers
+        sides = (first, second, target)
+        result = self.grid.compare(*sides, coef="kendall-b", ci=ci or self.ci)
+        of_both = {"first": result.first, "second": result.second, "p": result.p}
+        return interval(result, result.difference) | of_both
 
     def mean(self, values: np.ndarray) -> Numbers:
-        """A mean over outputs, its interval over inputs (over rows without them).
-
-        values: one a row; NaN is left out.
+        """A mean over outputs, its interval over inputs. values: one a row; NaN is left
+        out.
         """
-        inputs = self.rows["input_id"].to_numpy()
-        return mean_interval(values, inputs)
+        return mean_interval(values, self.rows["input_id"].to_numpy())
 
     def same_scale(self) -> bool:
-        """Whether scores and ratings have one scale, and may be subtracted.
-
-        False where one of the scales is not known.
-        """
-        if self.scale is None or self.rated_on is None:
-            return False
-        return tuple(self.scale) == tuple(self.rated_on)
+        """Whether scores and ratings have one scale that is known."""
+        return not self.why_no_scale()
 
     def why_no_scale(self) -> str:
-        """Why scores and ratings cannot be compared level by level, in words for the
-        card.
-        """
+        """Why scores and ratings cannot be subtracted, in words; "" where they can."""
         if self.scale is None:
             return "the scale of the scores is not known (--scale LOW-HIGH)"
         if self.rated_on is None:
             return "the scale of the ratings is not known (--human-scale LOW-HIGH)"
-        return "judge and ratings use different scales"
+        if tuple(self.scale) != tuple(self.rated_on):
+            return "judge and ratings use different scales"
+        return ""
 
     def draws(self) -> np.ndarray:
-        """The values of each draw of a judgment.
-
-        Returns: (draw, row); NaN where a judgment has fewer draws than another. No
-        draws where the judge left no details.
+        """The values of each draw of a judgment, (draw, row); NaN where one has fewer
+        draws than another. No draws where the judge left no details.
         """
         if "details" not in self.rows:
             return np.empty((0, len(self.rows)))
-        draws = []
-        for details in self.rows["details"]:
-            draws.append(details.get("values", ()))
-        most = max(map(len, draws), default=0)
-        table = np.full((most, len(draws)), np.nan)
-        for row, values in enumerate(draws):
-            table[: len(values), row] = values
-        return table
+        draws = [details.get("values", ()) for details in self.rows["details"]]
+        return pd.DataFrame(draws, dtype=float).to_numpy().T
 
 
 def _scale_that_holds(scale: Scale | None, values: np.ndarray) -> Scale | None:
@@ -179,12 +151,6 @@ def _lengths(rows: pd.DataFrame) -> np.ndarray:
     """The length of each row's output; NaN without its text."""
     if "output" not in rows:
         return np.full(len(rows), np.nan)
-    texts = [_text_or_none(text) for text in rows["output"]]
-    return statistics.baselines.length(texts)
-
-
-def _text_or_none(text: Any) -> Any:
-    """A text; None for the marks of a missing one."""
-    if pd.api.types.is_scalar(text) and pd.isna(text):
-        return None
-    return text
+    texts = rows["output"].astype(object)
+    texts = texts.where(~texts.map(is_missing).astype(bool), None)
+    return statistics.baselines.length(texts.tolist())

@@ -66,11 +66,8 @@ class Card:
         Raises: ValueError for a card without scores.
         """
         columns = [*KEYS, "human", "value"]
-        tables = []
-        for judged_set in self.judged:
-            rows = judged_set.rows()[columns]
-            tables.append(rows.assign(set=judged_set.name))
-        return pd.concat(tables)[["set", *columns]]
+        rows = {of_set.name: of_set.rows()[columns] for of_set in self.judged}
+        return pd.concat(rows, names=["set"]).reset_index("set")
 
     def findings(self) -> pd.DataFrame:
         """The rules that hold: `set, aspect, kind, words, when`.
@@ -83,10 +80,8 @@ class Card:
         return pd.DataFrame(findings, columns=columns)
 
     def table(self) -> pd.DataFrame:
-        """A row a number that has an interval: `path, value, low, high, n, signature`.
-
-        Returns: `path` as `nlgeval card gate` takes it; `n` and `signature` where the
-        number has them.
+        """A row a number that has an interval: `path` as `nlgeval card gate` takes it,
+        `value, low, high, n, signature`.
         """
         rows: list[dict[str, Any]] = []
         for name, numbers in self.numbers["sets"].items():
@@ -114,23 +109,19 @@ class Card:
         return pictures
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write card.json, card.md, card.html, scores.csv and the figures.
+        """Write card.json, card.md, card.html and the figures; of a card with scores
+        also scores.csv and the pages of the worst disagreements. All or nothing.
 
-        folder: is made where it is not there. Nothing is written where one of the files
-            cannot be.
-        Returns: the paths of what was written: scores.csv and the pages of the worst
-        disagreements among them where the card has its scores.
+        Returns: the paths.
         Raises: OSError.
         """
         contents: dict[Path, bytes] = {}
         pictures = self.pictures()
         for name, text in self._texts(pictures).items():
-            path = Path(folder, name)
-            contents[path] = text.encode("utf-8", "backslashreplace")
+            contents[Path(folder, name)] = text.encode("utf-8", "backslashreplace")
         for name, forms in pictures.items():
             for form, content in forms.items():
-                path = Path(folder, f"{name}.{form}")
-                contents[path] = content
+                contents[Path(folder, f"{name}.{form}")] = content
         return files.write_all(contents)
 
     def _texts(self, pictures: Pictures) -> dict[str, str]:
@@ -150,8 +141,7 @@ class Card:
         stored.
         """
         worst = self.numbers["sets"][judged_set.name]["worst"]
-        positions = [row["row"] for row in worst]
-        rows = judged_set.frame.iloc[positions]
+        rows = judged_set.frame.iloc[[row["row"] for row in worst]]
         title = f"The worst disagreements on {judged_set.title}"
         if self.resources and self.resources[2] is not None:
             judge, engine, store = self.resources
@@ -337,17 +327,11 @@ def read(path: str | Path) -> Card:
     judged_sets = []
     scores = path.with_name(SCORES)
     if scores.is_file():
-        by_set = _scores_in(scores).groupby("set", sort=False)
-        for name, rows in by_set:
-            about = numbers["sets"].get(name)
-            if about is None:
-                continue
-            judged_set = Judged(
-                name=str(name),
-                title=about["title"],
-                frame=rows.reset_index(drop=True),
-            )
-            judged_sets.append(judged_set)
+        for name, rows in _scores_in(scores).groupby("set", sort=False):
+            if name in numbers["sets"]:
+                title = numbers["sets"][name]["title"]
+                frame = rows.reset_index(drop=True)
+                judged_sets.append(Judged(str(name), title, frame))
     return Card(numbers, tuple(judged_sets))
 
 
@@ -376,14 +360,9 @@ def _scores_in(path: Path) -> pd.DataFrame:
     """The scores beside a card, a row a judgment."""
     keys = ["set", *KEYS]
     numeric = ["human", "value"]
+    as_text: Any = {"dtype": str, "keep_default_na": False, "na_values": [""]}
     try:
-        lines = pd.read_csv(
-            path,
-            header=None,
-            dtype=str,
-            keep_default_na=False,
-            na_values=[""],
-        )
+        lines = pd.read_csv(path, header=None, **as_text)
     except ValueError as error:  # pandas' own errors are among them
         problem = str(error).strip()
         raise InputError(f"{path} cannot be read: {problem}") from None

@@ -30,11 +30,10 @@ def interval(result: Any, value: float | None = None) -> Numbers:
 
 
 def mean_interval(values: np.ndarray, units: np.ndarray | None = None) -> Numbers:
-    """A mean and its 95 % interval by t over the means of units (over values without).
+    """A mean and its 95 % interval by t over the means of units (over values without):
+    `value, low, high, n`, n being the number of units.
 
-    values: NaN is left out.
-    Returns: `value, low, high, n`, n being the number of units; `low` and `high` are
-    NaN for one unit. A `reason` alone where no value is left.
+    values: NaN is left out; of one unit the ends are NaN, of none there is a `reason`.
     """
     series = pd.Series(values)
     if units is not None:
@@ -49,12 +48,9 @@ def mean_interval(values: np.ndarray, units: np.ndarray | None = None) -> Number
         from scipy import stats
 
         reach = stats.t.ppf(0.975, number - 1) * stats.sem(means)
-    return {
-        "value": mean,
-        "low": float(mean - reach),
-        "high": float(mean + reach),
-        "n": number,
-    }
+    low = float(mean - reach)
+    high = float(mean + reach)
+    return {"value": mean, "low": low, "high": high, "n": number}
 
 
 def interval_by_moves(value: float, moves: np.ndarray) -> Numbers:
@@ -110,10 +106,8 @@ def interval_or_reason(measure: Callable[..., Any], *arguments: Any) -> Numbers:
 
 
 def without_sign(cell: Mapping[str, Any]) -> Numbers:
-    """A coefficient and its interval without the sign: `value, low, high`.
-
-    An interval on both sides of zero keeps an end below 0. A cell without value or
-    interval gives its reason.
+    """A coefficient and its interval without the sign: `value, low, high`, or the
+    reason. An interval on both sides of zero keeps an end below 0.
     """
     if cell.get("value") is None or "low" not in cell:
         return {"reason": cell.get("reason", "")}
@@ -122,8 +116,4 @@ def without_sign(cell: Mapping[str, Any]) -> Numbers:
     if cell["value"] < 0:
         low = -cell["high"]
         high = -cell["low"]
-    return {
-        "value": abs(cell["value"]),
-        "low": low,
-        "high": high,
-    }
+    return {"value": abs(cell["value"]), "low": low, "high": high}

@@ -154,9 +154,7 @@ def other_judges(numbers: Numbers) -> Iterator[str]:
 
 
 def failing(numbers: Numbers) -> Iterator[str]:
-    """Where does the judge fail: the use of the scale, the distance from the ratings,
-    and parts of the outputs?
-    """
+    """Where does the judge fail?"""
     faults = folded("Faults that were looked for", table([*looked_for.rows(numbers)]))
     if numbers["kind"] == "pairs":
         yield _table(numbers["subsets"], _SUBSETS)

@@ -4,25 +4,31 @@ of them.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
 from judgecard.aspect import Aspect
-from judgecard.cells import Numbers, interval, mean_interval, value_or_reason
+from judgecard.cells import (
+    Numbers,
+    interval_or_reason,
+    mean_interval,
+    value_or_reason,
+)
 from nlgeval_lib import statistics
 
 _FEWEST_FOR_THIRDS = 30
+_kendall = partial(statistics.correlate, coef="kendall-b", ci="auto")
 
 
 def measure_closeness(aspect: Aspect) -> Numbers:
-    """How near are the scores to the ratings? Leniency, the mean distance, that of the
-    best constant, calibration, confusion.
+    """How near are the scores to the ratings?
 
-    Returns: `leniency` (mean of score minus rating) and `nearer_than_constant` (how
-    much nearer the score is than the median rating) with intervals; `distance` and
-    `constant_distance` as mean absolute gaps, in units of the scale; `constant`, the
-    median rating; `calibration`, the mean rating at each score; `confusion`, the table
-    of counts.
+    Returns: `leniency` (mean of score minus rating) and `nearer_than_constant` (than
+    `constant`, the median rating) with intervals; `distance` and `constant_distance` as
+    mean absolute gaps, in units of the scale; `calibration`, the mean rating at each
+    score; `confusion`, the table of counts.
     Raises: ValueError where scores and ratings have different scales, or one is not
     known, and where no output has both.
     """
@@ -38,13 +44,12 @@ def measure_closeness(aspect: Aspect) -> Numbers:
     gaps = aspect.values - aspect.human
     distances = np.abs(gaps)
     distances_of_constant = np.abs(aspect.human - constant)
-    nearer = distances_of_constant - distances
     return {
         "leniency": aspect.mean(gaps),
         "distance": float(distances[present].mean()),
         "constant": constant,
         "constant_distance": float(distances_of_constant[present].mean()),
-        "nearer_than_constant": aspect.mean(nearer),
+        "nearer_than_constant": aspect.mean(distances_of_constant - distances),
         "calibration": _calibration(values, human),
         "confusion": _confusion(values, human),
     }
@@ -53,8 +58,7 @@ def measure_closeness(aspect: Aspect) -> Numbers:
 def _calibration(values: np.ndarray, human: np.ndarray) -> list[Numbers]:
     """The mean rating of the outputs with each score, a point a score."""
     points = []
-    by_score = pd.Series(human).groupby(np.round(values))
-    for score, ratings in by_score:
+    for score, ratings in pd.Series(human).groupby(np.round(values)):
         mean_rating = mean_interval(ratings.to_numpy())
         points.append({"score": float(score), "human": mean_rating})
     return points
@@ -62,10 +66,7 @@ def _calibration(values: np.ndarray, human: np.ndarray) -> list[Numbers]:
 
 def _confusion(values: np.ndarray, human: np.ndarray) -> Numbers:
     """How many outputs have each score of the judge (row) and of people (column)."""
-    table = pd.crosstab(
-        np.round(values),
-        np.round(human),
-    )
+    table = pd.crosstab(np.round(values), np.round(human))
     return {
         "judge": table.index.tolist(),
         "human": table.columns.tolist(),
@@ -91,16 +92,14 @@ def _leniency_by_family(aspect: Aspect) -> list[Numbers]:
     rows: list[Numbers] = []
     if aspect.flat or not aspect.same_scale():
         return rows
-    names = aspect.rows["system_id"].astype(str)
-    systems = names.to_numpy()
+    systems = aspect.rows["system_id"].astype(str).to_numpy()
     families = np.array(aspect.families)
     gaps = aspect.values - aspect.human
     for family in dict.fromkeys(aspect.families):
         inside = families == family
         members = dict.fromkeys(systems[inside])
         # the rows outside become NaN, which a mean leaves out
-        gaps_inside = np.where(inside, gaps, np.nan)
-        leniency = aspect.mean(gaps_inside)
+        leniency = aspect.mean(np.where(inside, gaps, np.nan))
         rows.append({"system": ", ".join(members), **leniency})
     return rows
 
@@ -110,9 +109,7 @@ def _thirds(aspect: Aspect, divider: np.ndarray) -> list[Numbers]:
     present = aspect.present & ~np.isnan(divider)
     if present.sum() < _FEWEST_FOR_THIRDS:
         raise ValueError(f"fewer than {_FEWEST_FOR_THIRDS} outputs; too few for thirds")
-    shares_below = [0, 1 / 3, 2 / 3, 1]
-    edges = np.quantile(divider[present], shares_below)
-    edges = np.unique(edges)
+    edges = np.unique(np.quantile(divider[present], [0, 1 / 3, 2 / 3, 1]))
     if len(edges) < 3:
         raise ValueError("too many equal values for thirds")
     last = len(edges) - 2
@@ -122,19 +119,7 @@ def _thirds(aspect: Aspect, divider: np.ndarray) -> list[Numbers]:
     rows: list[Numbers] = []
     for third in range(last + 1):
         inside = present & (third_of == third)
-        rows.append(
-            {
-                "from": edges[third],
-                "to": edges[third + 1],
-                "kendall": value_or_reason(_kendall_within, aspect, inside),
-            }
-        )
+        sides = aspect.values[inside], aspect.human[inside]
+        kendall = interval_or_reason(_kendall, *sides)
+        rows.append({"from": edges[third], "to": edges[third + 1], "kendall": kendall})
     return rows
-
-
-def _kendall_within(aspect: Aspect, inside: np.ndarray) -> Numbers:
-    """Kendall's tau-b over some of the rows."""
-    values = aspect.values[inside]
-    human = aspect.human[inside]
-    result = statistics.correlate(values, human, "kendall-b", ci="auto")
-    return interval(result)

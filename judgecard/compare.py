@@ -28,19 +28,14 @@ def compared(first: Card, second: Card) -> pd.DataFrame:
     Raises: InputError where they share no set, or a card has no scores beside it.
     """
     rows: list[Row] = []
-    second_sets = {}
-    for judged_set in second.judged:
-        second_sets[judged_set.name] = judged_set
+    second_sets = {judged_set.name: judged_set for judged_set in second.judged}
     for judged_set in first.judged:
         name = judged_set.name
         if name not in second_sets:
             continue
-        second_rows = second_sets[name].rows()
-        both = judged_set.rows().merge(
-            second_rows[[*KEYS, "value"]],
-            on=KEYS,
-            suffixes=("_first", "_second"),
-        )
+        second_rows = second_sets[name].rows()[[*KEYS, "value"]]
+        suffixes = ("_first", "_second")
+        both = judged_set.rows().merge(second_rows, on=KEYS, suffixes=suffixes)
         if first.numbers["sets"][name]["kind"] == "pairs":
             rows.append(_of_pairs(name, both))
         else:
@@ -58,9 +53,8 @@ def _of_pairs(name: str, both: pd.DataFrame) -> Row:
     human = both["human"]
     right_first = (both["value_first"] == human).astype(float)
     right_second = (both["value_second"] == human).astype(float)
-    gain = right_second - right_first
-    inputs = both["input_id"].to_numpy()
-    cell = mean_interval(gain.to_numpy(), inputs)
+    gain = (right_second - right_first).to_numpy()
+    cell = mean_interval(gain, both["input_id"].to_numpy())
     low = cell.get("low")
     high = cell.get("high")
     return {
@@ -92,16 +86,10 @@ def _of_aspects(name: str, both: pd.DataFrame) -> list[Row]:
 
 def _gain(rows: pd.DataFrame) -> Row:
     """The gain in one aspect. Raises: ValueError where it cannot be measured."""
-    flat = rows["system_id"].nunique() < 2
-    grid = Grid(rows, flat=flat)
+    grid = Grid(rows, flat=rows["system_id"].nunique() < 2)
     # the gain of the second judge, so that it is the first of this comparison
-    result = grid.compare(
-        rows["value_second"],
-        rows["value_first"],
-        rows["human"],
-        coef="kendall-b",
-        ci=grid.interval("auto"),
-    )
+    sides = rows["value_second"], rows["value_first"], rows["human"]
+    result = grid.compare(*sides, coef="kendall-b", ci=grid.interval("auto"))
     return {
         "n": result.n,
         "first": result.second,

@@ -40,7 +40,6 @@ class Condition:
     path: names joined by dots, from the card or from a set on; "sets", "aspects" and
         "dataset" may be left out.
     op: one of `<`, `<=`, `>`, `>=`, `==`, `!=`.
-    number: that the number at the path is compared with.
     """
 
     path: str
@@ -49,10 +48,7 @@ class Condition:
 
     @classmethod
     def read(cls, text: str) -> Condition:
-        """The condition that a text says.
-
-        Raises: ValueError with the form that is needed.
-        """
+        """The condition that a text says. Raises: ValueError with the form needed."""
         match = _CONDITION.fullmatch(text)
         if match is None:
             raise ValueError(
@@ -63,9 +59,8 @@ class Condition:
         return cls(match["path"], match["op"], float(match["number"]))
 
     def value(self, numbers: Mapping[str, Any]) -> float:
-        """The number at the path; NaN where it is known to be missing.
-
-        A path to a number with an interval means its value.
+        """The number at the path (of one with an interval its value); NaN where it is
+        known to be missing.
 
         Raises: ValueError for a path that leads to no number, with those near it.
         """
@@ -82,10 +77,9 @@ class Condition:
             raise ValueError(f"{self.path} is above all numbers") from None
 
     def cell(self, numbers: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The number with its interval that the path leads to, or into.
+        """The number with its interval that the path leads to, or into: `value, low,
+        high, n`, or `reason`; empty for a number without one, such as a count.
 
-        Returns: `value, low, high, n`, or `reason` where there is no number; empty for
-        a number without an interval, such as a count.
         Raises: ValueError for a path that leads nowhere.
         """
         return self._walked(numbers)[2]
@@ -108,14 +102,12 @@ class Condition:
         return target, around, cell
 
     def holds(self, numbers: Mapping[str, Any]) -> bool:
-        """Whether it holds; a missing number fulfils no condition.
+        """Whether it holds; a missing number fulfils none. Raises: as `value`."""
+        return self.holds_for(self.value(numbers))
 
-        Raises: ValueError as `value`.
-        """
-        value = self.value(numbers)
-        if math.isnan(value):
-            return False
-        return _OPERATORS[self.op](value, self.number)
+    def holds_for(self, value: float) -> bool:
+        """Whether it holds of a number; of NaN it does not."""
+        return not math.isnan(value) and _OPERATORS[self.op](value, self.number)
 
 
 def holds(text: str, numbers: Mapping[str, Any]) -> bool:
@@ -132,7 +124,6 @@ def holds(text: str, numbers: Mapping[str, Any]) -> bool:
 
 def read_rule(text: str) -> list[list[Condition]]:
     """The alternatives of a rule, each the conditions that hold together.
-
     Raises: ValueError for a text that is no condition.
     """
     alternatives = []
@@ -190,16 +181,15 @@ def _step(around: Any, name: str, path: str) -> Any:
 
 def _no_number(target: Any, around: Any) -> str:
     """What stands at a path that leads to no number, and the numbers near it."""
+    kind = "a text, no number"
+    where = "beside"
     if isinstance(target, Mapping):
         kind = "no number"
         where = "below"
-        paths = list(_number_paths(target))
-    else:
-        kind = "a text, no number"
-        if isinstance(target, list):
-            kind = "a list, no number"
-        where = "beside"
-        paths = list(_number_paths(around))
+        around = target
+    elif isinstance(target, list):
+        kind = "a list, no number"
+    paths = list(_number_paths(around))
     if not paths:
         return f"{kind}; there is none {where} it"
     listed = printable(", ".join(paths[:_LISTED]))

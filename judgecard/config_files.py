@@ -20,13 +20,7 @@ from nlgeval_lib.scoring.provenance import clean
 NAME = "card.toml"
 _NAMES = {"log": "from"}  # fields whose option has another name
 # what says how a run goes, and nothing of the card
-_OF_THE_RUN = (
-    "config",
-    "matrix",
-    "dry_run",
-    "quiet",
-    "rate",
-)
+_OF_THE_RUN = ("config", "matrix", "dry_run", "quiet", "rate")
 _LEFT_OUT = clean("any", "secret")
 _HEAD = """\
 # nlgeval card card.toml makes this card again, from the folder where it was made;
@@ -40,10 +34,8 @@ def key_of(field: str) -> str:
 
 
 def as_text(options_said: Mapping[str, Any]) -> str:
-    """The file that says these options.
-
-    options_said: field -> value: a text, a number, a truth value, or a list of texts. Keys and
-        passwords among settings are left out.
+    """The file that says these options, field -> value; keys and passwords among
+    settings are left out.
     """
     lines = [_HEAD]
     for field, value in options_said.items():
@@ -67,10 +59,8 @@ def _is_secret(text: str) -> bool:
 
 
 def read(path: str, fields: Collection[str]) -> dict[str, Any]:
-    """The options that a file says, by their fields.
-
-    Raises: InputError for what is no such file, an unknown option, and a value of a
-    kind that no option has; OSError.
+    """The options that a file says, by their fields. Raises: InputError for what is no
+    such file, an unknown option, and a value of a kind that no option has; OSError.
     """
     return _options(path, _toml(path), fields)
 
@@ -87,10 +77,7 @@ def _options(
     path: str, options_said: Mapping[str, Any], fields: Collection[str]
 ) -> dict[str, Any]:
     """The options of a file, by their fields. Raises: InputError."""
-    by_key = {}
-    for field in fields:
-        if field not in _OF_THE_RUN:
-            by_key[key_of(field)] = field
+    by_key = {key_of(name): name for name in fields if name not in _OF_THE_RUN}
     options = {}
     for key, value in options_said.items():
         if key not in by_key:
@@ -106,10 +93,8 @@ def _options(
 
 @dataclass(frozen=True)
 class Plan:
-    """Which judges a plan has.
-
-    prompts: files. models: the options of each, by their fields, `model` among them.
-    budget: the money that may be spent on all; None for no bound.
+    """Which judges a plan has: files of prompts, and the options of each model, by
+    their fields. budget: money for all; None for no bound.
     """
 
     prompts: Sequence[str]

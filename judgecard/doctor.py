@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,6 @@ from judgecard import (
     file_contents,
     labelled_files,
     pair_judges,
-    rated_columns,
     rated_files,
     rated_rows,
     verdict,
@@ -24,7 +23,7 @@ from judgecard import (
 from judgecard.file_contents import Content, Proposal
 from nlgeval_lib.names import counted_noun
 from nlgeval_lib.scoring.cells import InputError
-from nlgeval_lib.scoring.columns import OTHER, RATER, RATING
+from nlgeval_lib.scoring.columns import OTHER, RATING, is_fact
 from nlgeval_lib.scoring.rows import Rows
 from nlgeval_lib.statistics.intervals import LEAST_SYSTEMS
 
@@ -88,9 +87,8 @@ def report(read: Reader, request: Asked) -> Report:
     Raises: InputError for a file that cannot be read.
     """
     rows = read([], [])
-    frame, contents = file_contents.of_columns(rows)
-    proposal = file_contents.proposed(rows, frame, contents)
-    proposal = _as_asked(proposal, request, rows)
+    contents = file_contents.of_columns(rows)
+    proposal = _as_asked(file_contents.proposed(rows, contents), request, rows)
     if proposal.verdicts or file_contents.is_of_pairs(rows.columns):
         return _of_pairs(rows, contents, proposal, request)
     mapping = file_contents.mapping_said(proposal)
@@ -111,22 +109,16 @@ def _as_asked(proposal: Proposal, request: Asked, rows: Rows) -> Proposal:
     for name in taken:
         if "*" not in name and name not in rows.columns:
             raise InputError(rows.lacks(name))
-    scores = [name for name in proposal.scores if name not in taken]
-    raters = [name for name in proposal.raters if name not in taken]
-    criteria = [name for name in proposal.criteria if name not in taken]
+    free: dict[str, Any] = {}
+    for part in ("scores", "raters", "criteria"):
+        free[part] = [name for name in getattr(proposal, part) if name not in taken]
     if request.human:
-        raters = criteria = []
-    mapping = {}
-    for ours, name in proposal.mapping.items():
-        if name not in taken:
-            mapping[ours] = name
-    return replace(
-        proposal,
-        mapping=mapping,
-        scores=request.scores or scores,
-        raters=raters,
-        criteria=criteria,
-    )
+        free["raters"] = free["criteria"] = []
+    free["scores"] = request.scores or free["scores"]
+    mapping = {
+        ours: name for ours, name in proposal.mapping.items() if name not in taken
+    }
+    return replace(proposal, mapping=mapping, **free)
 
 
 def _uses(rows: Rows, proposal: Proposal) -> dict[str, str]:
@@ -171,11 +163,9 @@ def _measure(report: Report, rows: Rows, proposal: Proposal, request: Asked) -> 
         report.lacks[str(error)] = "every statistic"
         report.command = trouble(error, request.path)
         return
-    ratings = np.full(len(data), np.nan)
-    present = {name: data.numbers(name) for name in humans if name in data.frame}
-    if present:
-        ratings = pd.DataFrame(present).mean(axis=1).to_numpy()
-    counts = _Counts.of(data, ratings, scores)
+    present = [name for name in humans if name in data.frame]
+    ratings = labelled_files.mean_rating(data, present)
+    counts = _counts(data, ratings, scores)
     report.facts += _facts(data, ratings, counts)
     report.facts += notes
     if proposal.why:
@@ -191,8 +181,7 @@ def _measure(report: Report, rows: Rows, proposal: Proposal, request: Asked) -> 
     report.command = _next(rows, proposal, request, counts, ratings)
 
 
-@dataclass(frozen=True)
-class _Counts:
+class _Counts(NamedTuple):
     """rows: outputs. rated: with a rating. both: with a rating and the first score.
     inputs, systems: names; 0 where the file has none. raters: columns of raters.
     labels: how many different values the ratings have.
@@ -206,25 +195,24 @@ class _Counts:
     raters: int
     labels: int
 
-    @classmethod
-    def of(cls, data: Rows, ratings: np.ndarray, scores: Sequence[str]) -> _Counts:
-        """The counts of rows that are prepared."""
-        rated = ~np.isnan(ratings)
-        both = rated
-        if scores:
-            both = rated & ~np.isnan(data.numbers(scores[0]))
-        columns = [str(name) for name in data.frame]
-        kinds = rated_columns.rater_kinds(columns, "rater_")
-        nobody = pd.Series(dtype=object)
-        return cls(
-            rows=len(data.frame),
-            rated=int(rated.sum()),
-            both=int(both.sum()),
-            inputs=data.frame.get("input_id", nobody).nunique(),
-            systems=data.frame.get("system_id", nobody).nunique(),
-            raters=len(set().union(*kinds.values()) - {RATER}),
-            labels=len(np.unique(ratings[rated])),
-        )
+
+def _counts(data: Rows, ratings: np.ndarray, scores: Sequence[str]) -> _Counts:
+    """The counts of rows that are prepared."""
+    rated = ~np.isnan(ratings)
+    both = rated
+    if scores:
+        both = rated & ~np.isnan(data.numbers(scores[0]))
+    raters = [name for name in map(str, data.frame) if name.startswith("rater_")]
+    nobody = pd.Series(dtype=object)
+    return _Counts(
+        rows=len(data.frame),
+        rated=int(rated.sum()),
+        both=int(both.sum()),
+        inputs=data.frame.get("input_id", nobody).nunique(),
+        systems=data.frame.get("system_id", nobody).nunique(),
+        raters=sum(not is_fact(name) for name in raters),
+        labels=len(np.unique(ratings[rated])),
+    )
 
 
 def _facts(data: Rows, ratings: np.ndarray, counts: _Counts) -> Iterator[str]:

@@ -11,11 +11,8 @@ from judgecard.written import Numbers, listed
 
 
 def draw_figures(card: Numbers) -> dict[str, Any]:
-    """The figures, set by set: the judge among others, and what people say where it
-    gives each score.
-
-    Returns: `beside_SET` and `calibration_SET` -> a figure of matplotlib; a set without
-    the numbers has none.
+    """The figures of each set that has the numbers: `beside_SET`, the judge among
+    others, and `calibration_SET`, what people say where it gives each score.
     """
     drawings = {}
     for name, numbers in card["sets"].items():
@@ -37,9 +34,7 @@ def _beside(numbers: Numbers) -> Any:
     beside it.
     """
     of_pairs = numbers["kind"] == "pairs"
-    cells = []
-    for row in listed(numbers.get("beside")):
-        cells.append((row["name"], "accuracy", row))
+    cells = [(row["name"], "accuracy", row) for row in listed(numbers.get("beside"))]
     for aspect, measured in numbers.get("aspects", {}).items():
         for row in listed(measured["beside"]):
             cells.append((row["name"], aspect, row["kendall"]))

@@ -7,19 +7,14 @@ judge must not have seen the labels: one that was fitted on them makes the inter
 narrow and wrong. Where its scores spread otherwise on labelled outputs than on all, the
 result says so; a judge that hides it better is not seen. Raters are taken as they are:
 the interval holds for the mean of such raters' ratings, not for other raters.
-Measured (`python -m tools.estimate_coverage`): coverage of 95 % intervals .93 to .97 in
-all worlds with 30 labels a system or more, drawn by a law or from rated data; .92 with
-15 labels of which 8 in 10 have the highest rating.
-
-`estimate` gives `Estimates`, with an `Estimated` for each mean and each difference.
-`_of_systems` makes means and their errors from the data (`_Contrasts`), `_Tuned` finds
-the judge's weight and the variance, and gives the estimates.
+`python -m tools.estimate_coverage` measures the intervals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,9 +30,9 @@ from nlgeval_lib.statistics.result import NAN, Floats, Interval, Measured, Resul
 if TYPE_CHECKING:
     import pandas as pd
 
-# labels of a system, below which an interval is wide by necessity
+# labels of a system, and groups of inputs (topics) with labels, below which an interval
+# is wide by necessity
 FEW_LABELS = 10
-# groups of inputs (topics) with labels, below which an interval is wide by necessity
 FEW_GROUPS = 5
 # skewness of labels, from which fewer than 25 times its square are few
 SKEWED = 1.0
@@ -54,15 +49,11 @@ class Estimated(Measured):
 
     value: in units of the ratings; NaN with a reason for fewer than 2 labels (or
     groups with labels).
-    name: of the system, or "first - second".
-    labels_alone: what the ratings alone give.
-    low_alone, high_alone: interval of the labels alone.
+    labels_alone, low_alone, high_alone: what the ratings alone give.
     judge_alone: what the scores alone give, in their own units.
-    n: labels; of a difference the fewer of both systems.
-    total: outputs with a score; of a difference the fewer of both systems.
+    n, total: labels, and outputs with a score; of a difference the fewer of both.
     worth: labels that would be needed without the judge for the same interval, a label.
     weight: of the judge.
-    interval: its ends are `low` and `high`; NaN with a reason where there is none.
     p: that a difference is 0, two-sided; NaN of a mean.
     reason: why there is no interval, or what to doubt; "" for nothing.
     """
@@ -91,61 +82,68 @@ class Estimated(Measured):
 class Estimates(Result):
     """The mean rating of each system and the differences of all pairs.
 
-    names: of the systems.
-    means: one a system, in order of the data.
-    differences: one a pair, the earlier system less the later; empty for one system.
-    worth_means, worth_differences: labels that would be needed without the judge, a
-    label there is, over all systems.
-    n: labels.
-    n_without_score: ratings of outputs without a score, which stay out.
-    inputs: how many the data have.
-    confidence: of the intervals.
-    contrasts: what means and differences were made from, by `KINDS`.
+    n: labels. inputs: how many the data have.
+    contrasts: what means and differences are made from, by `KINDS`.
     reason: what speaks against the estimates as a whole, "" for nothing.
-    n_groups: groups of inputs, 0 where there are none.
     """
 
     names: tuple[str, ...]
-    means: tuple[Estimated, ...]
-    differences: tuple[Estimated, ...]
-    worth_means: float
-    worth_differences: float
     n: int
-    n_without_score: int
     inputs: int
     confidence: float
-    contrasts: dict[str, _Tuned]
+    contrasts: dict[str, _Contrasts]
     reason: str = ""
-    n_groups: int = 0
+
+    @property
+    def n_groups(self) -> int:
+        """Groups of inputs, 0 where there are none."""
+        means = self.contrasts["means"]
+        return means.parts.shape[1] if means.grouped else 0
+
+    @cached_property
+    def means(self) -> tuple[Estimated, ...]:
+        """One a system, in order of the data."""
+        return self.contrasts["means"].estimates(self.names, self.confidence)
+
+    @cached_property
+    def differences(self) -> tuple[Estimated, ...]:
+        """One a pair, the earlier system less the later; none for one system."""
+        if "differences" not in self.contrasts:
+            return ()
+        pairs = combinations(self.names, 2)
+        names = [f"{first} - {second}" for first, second in pairs]
+        return self.contrasts["differences"].estimates(names, self.confidence)
+
+    @property
+    def worth_means(self) -> float:
+        """Labels that would be needed without the judge, a label, over all systems."""
+        return self.contrasts["means"].worth()
+
+    @property
+    def worth_differences(self) -> float:
+        """The same for the differences; NaN for one system."""
+        if "differences" not in self.contrasts:
+            return NAN
+        return self.contrasts["differences"].worth()
 
     def difference(self, first: str, second: str) -> Estimated:
-        """The difference of two systems by name, first less second.
-
-        Raises: ValueError for an unknown name, one name twice, and a pair that is
-        listed the other way round.
-        """
-        for name in (first, second):
-            arrays.choice(name, self.names, "system")
-        for pair in self.differences:
-            if pair.name == f"{first} - {second}":
-                return pair
-        raise ValueError(f"ask for {second!r} less {first!r}, which is listed")
+        """The difference of two systems by name, as it is listed."""
+        by_name = {pair.name: pair for pair in self.differences}
+        return by_name[f"{first} - {second}"]
 
     def to_frame(self) -> pd.DataFrame:
         """A table of the means, a row a system."""
-        return self._table(self.means)
+        import pandas as pd
+
+        return pd.DataFrame([mean.row() for mean in self.means])
 
     def differences_frame(self) -> pd.DataFrame:
         """A table of the differences, a row a pair, p as it is (not corrected)."""
-        return self._table(self.differences)
-
-    def _table(self, estimates: Sequence[Estimated]) -> pd.DataFrame:
         import pandas as pd
 
-        return pd.DataFrame([estimate.row() for estimate in estimates])
+        return pd.DataFrame([pair.row() for pair in self.differences])
 
     def answer(self) -> dict[str, Any]:
-        """How many systems and labels there are, and what the judge is worth."""
         return {
             "systems": len(self.names),
             "labels": self.n,
@@ -164,7 +162,6 @@ class Estimates(Result):
         """The ranks that each system can have, for all systems at once.
 
         alpha: the chance, in (0, 1), that a true rank lies outside its set.
-        seed: of the correction of p, as in `corrected`.
         Raises: ValueError for a single system, and an alpha outside (0, 1).
         """
         if not self.differences:
@@ -179,12 +176,12 @@ class Estimates(Result):
         return rank_sets(values, p, alpha, self.names)
 
     def labels_needed(self, width: float, of: str = "means") -> LabelPlan:
-        """How many inputs must people rate until an interval is as narrow?
+        """How many inputs must people rate until an interval is as narrow, by the
+        spread of these labels?
 
-        Reckoned from the spread of these labels.
         width: from end to end, in units of the ratings, on average over systems (or
         pairs).
-        of: "means" or "differences".
+        of: one of `KINDS`.
         Raises: ValueError for a width that is not above 0, another `of`, and inputs
         with groups: more labels of the same topics say less than those of others.
         """
@@ -194,19 +191,18 @@ class Estimates(Result):
                 "labels_needed: inputs have groups, and how many labels are needed "
                 "depends on how many groups they are drawn from; estimate without them"
             )
-        tuned = self.contrasts[of]
-        residual, shared = tuned.by_labels()
+        residual, shared, alone = self.contrasts[of].by_labels()
         return fewest_labels(
             width,
             residual=residual,
             shared=shared,
-            alone=tuned.alone_by_labels(),
+            alone=alone,
             inputs=self.inputs,
             confidence=self.confidence,
         )
 
     def signature(self) -> str:
-        weights = [f"{tuned.weight:.3g}" for tuned in self.contrasts.values()]
+        weights = [f"{contrasts.weight:.3g}" for contrasts in self.contrasts.values()]
         data = f"systems:{len(self.names)}|inputs:{self.inputs}|labels:{self.n}"
         confidence = arrays.exactly(self.confidence)
         if self.n_groups:
@@ -222,20 +218,18 @@ def estimate(
     input_groups: Any = None,
     chances: Any = None,
 ) -> Estimates:
-    """What is each system's mean rating, and which systems differ, when people rated
-    some outputs and a judge scored all?
+    """What is each system's mean rating, and which differ, when people rated some
+    outputs and a judge scored all?
 
     A mean is that of the labels, less weight times how much higher the judge scored the
     labelled outputs than all; the weight is the one that makes the variance least
     (power tuning), one for all means and one for all differences. The variance takes
-    inputs as units, each with the weight that the others give (cross-fitted); t with
-    labels - 1 degrees of freedom (groups with labels - 1). It holds for inputs like
-    these and for these systems, so families of systems are not asked for.
+    inputs like these as units, each with the weight of the others (cross-fitted); t with
+    labels - 1 degrees of freedom (groups with labels - 1).
 
     judge: scores `X[system, input]` (or flat: one system), on any scale.
     human: ratings of the same shape, NaN where nobody rated.
-    names: of the systems; None for numbers from 1.
-    confidence: of the intervals, in (0, 1).
+    names: of the systems; None for numbers from 1. confidence: in (0, 1).
     input_groups: a label an input (its topic): groups are the units then, and it holds
     for other topics like these.
     chances: by which each output was drawn, in (0, 1], of the scores' shape.
@@ -245,25 +239,27 @@ def estimate(
     the regression estimator of double sampling (Cochran 1977, section 12.6).
     """
     arrays.share(confidence, "confidence")
-    x, y = arrays.alike(judge=judge, human=human)
-    x = np.atleast_2d(x)
-    y = np.atleast_2d(y)
-    labels = _names(names, len(x))
+    x, y = map(np.atleast_2d, arrays.alike(judge=judge, human=human))
+    labels = arrays.unit_names(names, len(x), "systems")
+    if len(set(labels)) < len(x):
+        raise ValueError(f"names: a system is there twice in {labels}; one for each")
     labelled = ~np.isnan(x) & ~np.isnan(y)
     if not labelled.any():
         raise ValueError("human: no output has both a rating and a score")
     codes = groups.encode_groups(x.shape, None, input_groups).get("inputs")
     weights = _weights(chances, labelled)
-    systems = _of_systems(x, np.where(labelled, y, np.nan), codes, weights)
-    counts = {
-        "n": int(labelled.sum()),
-        "n_without_score": int((~np.isnan(y) & np.isnan(x)).sum()),
-        "inputs": x.shape[1],
-    }
-    if codes is not None:
-        counts["n_groups"] = int(codes.max()) + 1
-    doubts = _doubts(systems, x, y, weights)
-    return _estimates(systems, labels, confidence, doubts, counts)
+    means = _of_systems(x, np.where(labelled, y, np.nan), codes, weights)
+    contrasts = {"means": means}
+    if len(labels) > 1:
+        contrasts["differences"] = means.differences()
+    return Estimates(
+        names=labels,
+        n=int(labelled.sum()),
+        inputs=x.shape[1],
+        confidence=confidence,
+        contrasts=contrasts,
+        reason=_doubts(means, x, labelled, weights),
+    )
 
 
 def _weights(chances: Any, labelled: np.ndarray) -> Floats:
@@ -276,97 +272,154 @@ def _weights(chances: Any, labelled: np.ndarray) -> Floats:
     return weights
 
 
-def _estimates(
-    systems: _Contrasts,
-    labels: tuple[str, ...],
-    confidence: float,
-    reason: str,
-    counts: dict[str, int],
-) -> Estimates:
-    """The estimates of all systems and of all pairs."""
-    means = _Tuned(systems)
-    contrasts = {"means": means}
-    differences: tuple[Estimated, ...] = ()
-    worth_differences = NAN
-    pairs = list(combinations(range(len(labels)), 2))
-    if pairs:
-        names = [f"{labels[first]} - {labels[second]}" for first, second in pairs]
-        tuned = _Tuned(systems.differences(pairs))
-        contrasts["differences"] = tuned
-        differences = tuned.estimates(names, confidence, tested=True)
-        worth_differences = tuned.worth()
-    return Estimates(
-        names=labels,
-        means=means.estimates(labels, confidence),
-        differences=differences,
-        worth_means=means.worth(),
-        worth_differences=worth_differences,
-        confidence=confidence,
-        contrasts=contrasts,
-        reason=reason,
-        **counts,
-    )
+class _Counts(NamedTuple):
+    """What is counted of each system, or of each pair the fewer of both: (contrast,).
 
-
-def _names(names: Sequence[Any] | None, systems: int) -> tuple[str, ...]:
-    """The systems' names as text; numbers from 1 where there are none."""
-    if names is None:
-        return tuple(str(place + 1) for place in range(systems))
-    labels = tuple(map(str, names))
-    if len(labels) != systems or len(set(labels)) != systems:
-        raise ValueError(
-            f"names: got {len(labels)} ({len(set(labels))} different) "
-            f"for {systems} systems; pass one for each"
-        )
-    return labels
-
-
-class _Contrasts(NamedTuple):
-    """Means of systems, or differences of them: (contrast,), and what each input
-    contributes to their errors: `[contrast, input]`.
-
-    ratings: mean rating of the labels.
-    shift: the judge's mean of the labelled outputs less that of all.
-    scores: the judge's mean of all outputs.
-    rating_parts, labelled_parts, score_parts: contributions to the errors of the
-    ratings' mean and of the judge's means of labelled and of all outputs. Where inputs
-    have groups, each is a group's.
-    n: labels. total: outputs with a score.
-    off_mode: labels that are not the commonest one.
-    units: labels, or groups with labels.
-    skew: skewness of the labels; 0 of a difference, in which it cancels mostly.
-    grouped: inputs have groups.
+    n: labels. total: outputs with a score. off_mode: labels that are not the commonest
+    one. units: labels, or groups with labels.
     """
 
-    ratings: Floats
-    shift: Floats
-    scores: Floats
-    rating_parts: Floats
-    labelled_parts: Floats
-    score_parts: Floats
     n: Floats
     total: Floats
     off_mode: Floats
     units: Floats
-    skew: Floats
-    grouped: bool
+
+
+class _Contrasts:
+    """Means of systems, or differences of them, with the weight of the judge that makes
+    their variance least.
+
+    values: `[quantity, contrast]`, the mean rating of the labels, the judge's mean of
+    the labelled outputs, and that of all outputs.
+    errors: `[quantity, contrast, input]`, what each input contributes to the error of
+    each of the three; where inputs have groups, each is a group's.
+    skew: skewness of the labels; None of differences, in which it cancels mostly.
+    weight: one for all contrasts; 0 where the judge would make the interval wider.
+    parts: contributions to the error, `[contrast, input]`, each input's with the weight
+    that the other inputs give (cross-fitting).
+    variance, variance_alone: squared standard error with and without the judge.
+    """
+
+    def __init__(
+        self,
+        values: Floats,
+        errors: Floats,
+        counts: _Counts,
+        grouped: bool,
+        skew: Floats | None,
+    ) -> None:
+        self.values = values
+        self.errors = errors
+        self.counts = counts
+        self.grouped = grouped
+        self.skew = skew
+        of_ratings, of_labelled, of_all = errors
+        control = of_labelled - of_all
+        # The slope of the ratings' errors on the judge's, from sums by input; and of
+        # each input's errors that of all other inputs.
+        products = (of_ratings * control).sum(axis=0)
+        squares = (control**2).sum(axis=0)
+        self.weight = float(_ratio(products.sum(), squares.sum()))
+        of_others = _ratio(products.sum() - products, squares.sum() - squares)
+        self.parts = of_ratings - of_others * control
+        # Few wild scores can make a judge worse than none on inputs it was not tuned on.
+        if np.nansum(self.parts**2) > np.nansum(of_ratings**2):
+            self.weight = 0.0
+            self.parts = of_ratings
+        self.variance = (self.parts**2).sum(axis=1)
+        self.variance_alone = (of_ratings**2).sum(axis=1)
+        self.defined = ~np.isnan(values[0])
 
     @property
-    def control_parts(self) -> Floats:
-        """Contributions to the error of the shift: `[contrast, input]`."""
-        return self.labelled_parts - self.score_parts
+    def shift(self) -> Floats:
+        """How much higher the judge scored labelled outputs than all: (contrast,)."""
+        return np.asarray(self.values[1] - self.values[2])
 
-    def differences(self, pairs: Sequence[tuple[int, int]]) -> _Contrasts:
-        """The difference of each pair of rows, the first less the second.
+    def differences(self) -> _Contrasts:
+        """The difference of each pair of systems, the earlier less the later."""
+        first, second = np.triu_indices(len(self.defined), 1)
+        counts = [np.minimum(count[first], count[second]) for count in self.counts]
+        return _Contrasts(
+            self.values[:, first] - self.values[:, second],
+            self.errors[:, first] - self.errors[:, second],
+            _Counts(*counts),
+            self.grouped,
+            None,
+        )
 
-        Counts are those of the system that has fewer.
+    def worth(self) -> float:
+        """Labels that would be needed without the judge, a label there is; NaN without
+        a variance.
         """
-        first, second = np.array(pairs).T
-        *columns, _, grouped = self
-        differences = [column[first] - column[second] for column in columns[:6]]
-        counts = [np.minimum(count[first], count[second]) for count in columns[6:]]
-        no_skew = np.zeros(len(first))
-        return _Contrasts._make([*differences, *counts, no_skew, grouped])
+        with_judge = self.variance[self.defined].sum()
+        if with_judge > 0:
+            return float(self.variance_alone[self.defined].sum() / with_judge)
+        return NAN
+
+    def by_labels(self) -> tuple[float, float, float]:
+        """What the variance is made of, on average: a part that goes with 1 over the
+        number of labels, for one label; one that stays; and without the judge, for one
+        label.
+        """
+        of_ratings, of_labelled, of_all = self.errors
+        residual = of_ratings - self.weight * of_labelled
+        shared = self.weight * of_all
+        # (residual + shared)^2 = residual^2 + (2 residual + shared) shared.
+        for_one = (residual**2).sum(axis=1) * self.counts.n
+        stays = ((2 * residual + shared) * shared).sum(axis=1)
+        alone = self.variance_alone * self.counts.n
+        parts = np.stack([for_one, stays, alone])[:, self.defined]
+        mean_for_one, mean_that_stays, mean_alone = parts.mean(axis=1).tolist()
+        return mean_for_one, mean_that_stays, mean_alone
+
+    def estimates(
+        self, names: Sequence[str], confidence: float
+    ) -> tuple[Estimated, ...]:
+        """One a contrast, in the order of their names; differences with their p."""
+        estimates = []
+        for row, name in enumerate(names):
+            estimates.append(self._estimate(row, name, confidence))
+        return tuple(estimates)
+
+    def _estimate(self, row: int, name: str, confidence: float) -> Estimated:
+        """The contrast of a row."""
+        n, total, off_mode, units = np.array(self.counts)[:, row].astype(int).tolist()
+        alone, _, judge_alone = self.values[:, row].tolist()
+        value = float(alone - self.weight * self.shift[row])
+        variance = float(self.variance[row])
+        variance_alone = float(self.variance_alone[row])
+        reasons = [_few_labels(n, off_mode)]
+        settings = f"|df:{units - 1}"
+        if self.grouped:
+            reasons.insert(0, _few_groups(units))
+            settings += f"|groups:inputs({units})"
+        if self.skew is not None:
+            reasons.append(_skewed(n, float(self.skew[row])))
+        reason = "; ".join(filter(None, reasons))
+        if confidence != 0.95:
+            settings += f"|conf:{arrays.exactly(confidence)}"
+        low, high = _ends(value, variance, units, confidence)
+        low_alone, high_alone = _ends(alone, variance_alone, units, confidence)
+        p = worth = NAN
+        if variance > 0:
+            worth = variance_alone / variance
+        if self.skew is None and variance > 0:
+            p = float(2 * special.stdtr(units - 1, -abs(value) / np.sqrt(variance)))
+        return Estimated(
+            value=value,
+            name=name,
+            labels_alone=alone,
+            low_alone=low_alone,
+            high_alone=high_alone,
+            judge_alone=judge_alone,
+            n=n,
+            total=total,
+            worth=worth,
+            weight=self.weight,
+            interval=Interval(low, high, "jack-inputs", settings, reason=reason),
+            p=p,
+            reason=reason,
+        )
 
 
 def _of_systems(
@@ -374,25 +427,25 @@ def _of_systems(
 ) -> _Contrasts:
     """The means of systems, and what their errors are made of."""
     labelled = ~np.isnan(y)
-    x_labelled = np.where(labelled, x, np.nan)
-    ratings, rating_parts = _mean_and_parts(y, codes, weights)
-    of_labelled, labelled_parts = _mean_and_parts(x_labelled, codes, weights)
-    scores, score_parts = _mean_and_parts(x, codes)
-    units = _by_group(labelled, codes) > 0
-    off_mode = [_off_mode(row[~np.isnan(row)]) for row in y]
-    return _Contrasts(
-        ratings=ratings,
-        shift=of_labelled - scores,
-        scores=scores,
-        rating_parts=rating_parts,
-        labelled_parts=labelled_parts,
-        score_parts=score_parts,
+    scored = ~np.isnan(x)
+    sides = (
+        _mean_and_parts(y, codes, weights),
+        _mean_and_parts(np.where(labelled, x, np.nan), codes, weights),
+        _mean_and_parts(x, codes, np.ones(x.shape)),
+    )
+    labels = [row[~np.isnan(row)] for row in y]
+    counts = _Counts(
         n=labelled.sum(axis=1).astype(float),
-        total=(~np.isnan(x)).sum(axis=1).astype(float),
-        off_mode=np.array(off_mode, dtype=float),
-        units=units.sum(axis=1).astype(float),
-        skew=np.array([_skewness(row[~np.isnan(row)]) for row in y]),
-        grouped=codes is not None,
+        total=scored.sum(axis=1).astype(float),
+        off_mode=np.array([_off_mode(ratings) for ratings in labels], dtype=float),
+        units=(_by_group(labelled, codes) > 0).sum(axis=1).astype(float),
+    )
+    return _Contrasts(
+        np.stack([means for means, _ in sides]),
+        np.stack([parts for _, parts in sides]),
+        counts,
+        codes is not None,
+        np.array([_skewness(ratings) for ratings in labels]),
     )
 
 
@@ -407,20 +460,16 @@ def _by_group(values: Any, codes: Ints | None) -> Floats:
 
 
 def _mean_and_parts(
-    values: Floats, codes: Ints | None = None, weights: Floats | None = None
+    values: Floats, codes: Ints | None, weights: Floats
 ) -> tuple[Floats, Floats]:
-    """The mean of each row and what each value contributes to its error: the squares
-    add up to the squared standard error. NaN, and 0, for a row of fewer than 2.
+    """The mean of each row, (rows,), and what each input (or group) contributes to its
+    error: the squares add up to the squared standard error. NaN, and 0, for a row of
+    fewer than 2.
 
-    values: `[row, input]`, NaN missing. weights: of their shape; None for the same.
-    codes: the group of each input, which contributes as a whole then.
-    Returns: means (rows,); contributions `[row, input]`, or `[row, group]`.
     Source: the ratio estimator of cluster sampling (Cochran 1977, section 9A.2).
     """
     present = ~np.isnan(values)
-    counted = present.astype(float)
-    if weights is not None:
-        counted = np.where(present, weights, 0.0)
+    counted = np.where(present, weights, 0.0)
     size = counted.sum(axis=1, keepdims=True)
     units = (_by_group(present, codes) > 0).sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -434,10 +483,8 @@ def _mean_and_parts(
 
 def _off_mode(ratings: Floats) -> int:
     """How many ratings, of (labels,), are not the commonest one."""
-    if not len(ratings):
-        return 0
     counts = np.unique(ratings, return_counts=True)[1]
-    return len(ratings) - int(counts.max())
+    return len(ratings) - int(counts.max(initial=0))
 
 
 def _skewness(ratings: Floats) -> float:
@@ -447,134 +494,6 @@ def _skewness(ratings: Floats) -> float:
     if not variance > 0:
         return 0.0
     return float((gaps**3).mean() / variance**1.5)
-
-
-class _Tuned:
-    """Contrasts with the weight of the judge that makes their variance least.
-
-    weight: one for all contrasts; 0 where the judge would make the interval wider.
-    parts: contributions to the error, `[contrast, input]`, each input's with the weight
-    that the other inputs give.
-    variance, variance_alone: squared standard error with and without the judge.
-    values: the estimates. defined: contrasts with an estimate. All (contrasts,).
-    """
-
-    def __init__(self, contrasts: _Contrasts) -> None:
-        self.contrasts = contrasts
-        ratings = contrasts.rating_parts
-        control = contrasts.control_parts
-        # The slope of the ratings' errors on the judge's, from sums by input; and of
-        # each input's errors that of all other inputs (cross-fitting).
-        products = (ratings * control).sum(axis=0)
-        squares = (control**2).sum(axis=0)
-        all_products = products.sum()
-        all_squares = squares.sum()
-        self.weight = _ratio(all_products, all_squares)
-        of_others = _ratio(all_products - products, all_squares - squares)
-        self.parts = ratings - of_others * control
-        # Few wild scores can make a judge worse than none on inputs it was not tuned on.
-        if np.nansum(self.parts**2) > np.nansum(ratings**2):
-            self.weight = 0.0
-            self.parts = ratings
-        self.variance = (self.parts**2).sum(axis=1)
-        self.variance_alone = (ratings**2).sum(axis=1)
-        self.values = contrasts.ratings - self.weight * contrasts.shift
-        self.defined = ~np.isnan(contrasts.ratings)
-
-    def worth(self) -> float:
-        """Labels that would be needed without the judge, a label there is; NaN without
-        a variance.
-        """
-        defined = self.defined
-        alone = self.variance_alone[defined].sum()
-        with_judge = self.variance[defined].sum()
-        if with_judge > 0:
-            return float(alone / with_judge)
-        return NAN
-
-    def by_labels(self) -> tuple[float, float]:
-        """What the variance is made of, on average: a part that goes with 1 over the
-        number of labels, for one label; and one that stays.
-        """
-        contrasts = self.contrasts
-        residual = contrasts.rating_parts - self.weight * contrasts.labelled_parts
-        shared = self.weight * contrasts.score_parts
-        # (residual + shared)^2 = residual^2 + (2 residual + shared) shared.
-        for_one = (residual**2).sum(axis=1) * contrasts.n
-        stays = ((2 * residual + shared) * shared).sum(axis=1)
-        mean_for_one = for_one[self.defined].mean()
-        mean_that_stays = stays[self.defined].mean()
-        return float(mean_for_one), float(mean_that_stays)
-
-    def alone_by_labels(self) -> float:
-        """The variance of the labels' mean alone, for one label, on average."""
-        for_one = self.variance_alone * self.contrasts.n
-        return float(for_one[self.defined].mean())
-
-    def estimates(
-        self, names: Sequence[str], confidence: float, tested: bool = False
-    ) -> tuple[Estimated, ...]:
-        """One a contrast, in the order of their names.
-
-        tested: with p that each is 0.
-        """
-        estimates = []
-        for row, name in enumerate(names):
-            estimates.append(self._estimate(row, name, confidence, tested))
-        return tuple(estimates)
-
-    def _estimate(
-        self, row: int, name: str, confidence: float, tested: bool
-    ) -> Estimated:
-        """The contrast of a row. tested: with p that it is 0."""
-        contrasts = self.contrasts
-        n = int(contrasts.n[row])
-        value = float(self.values[row])
-        alone = float(contrasts.ratings[row])
-        variance = float(self.variance[row])
-        variance_alone = float(self.variance_alone[row])
-        units = int(contrasts.units[row])
-        reasons = [
-            _few_groups(units) if contrasts.grouped else "",
-            _few_labels(n, int(contrasts.off_mode[row])),
-            _skewed(n, float(contrasts.skew[row])),
-        ]
-        reason = "; ".join(filter(None, reasons))
-        low, high = _ends(value, variance, units, confidence)
-        low_alone, high_alone = _ends(alone, variance_alone, units, confidence)
-        p = NAN
-        if tested and variance > 0:
-            t = abs(value) / np.sqrt(variance)
-            p = float(2 * special.stdtr(units - 1, -t))
-        settings = _signature(units, contrasts.grouped, confidence)
-        worth = NAN
-        if variance > 0:
-            worth = variance_alone / variance
-        return Estimated(
-            value=value,
-            name=name,
-            labels_alone=alone,
-            low_alone=low_alone,
-            high_alone=high_alone,
-            judge_alone=float(contrasts.scores[row]),
-            n=n,
-            total=int(contrasts.total[row]),
-            worth=worth,
-            weight=float(self.weight),
-            interval=Interval(low, high, "jack-inputs", settings, reason=reason),
-            p=p,
-            reason=reason,
-        )
-
-
-def _signature(units: int, grouped: bool, confidence: float) -> str:
-    """What an interval rests on, as its signature says it."""
-    settings = f"|df:{units - 1}"
-    if grouped:
-        settings = f"{settings}|groups:inputs({units})"
-    if confidence != 0.95:
-        settings = f"{settings}|conf:{arrays.exactly(confidence)}"
-    return settings
 
 
 def _ratio(products: Any, squares: Any) -> Any:
@@ -636,7 +555,7 @@ def _few_groups(units: int) -> str:
     return ""
 
 
-def _doubts(systems: _Contrasts, x: Floats, y: Floats, weights: Floats) -> str:
+def _doubts(systems: _Contrasts, x: Floats, labelled: Any, weights: Floats) -> str:
     """What speaks against the estimates as a whole, in words; "" for nothing."""
     notes = []
     no_score = int(np.isnan(x).sum())
@@ -652,7 +571,6 @@ def _doubts(systems: _Contrasts, x: Floats, y: Floats, weights: Floats) -> str:
             f"the judge scores labelled outputs {than} than all, by more than chance: "
             "labels that were not drawn at random do not give these intervals"
         )
-    labelled = ~np.isnan(y) & ~np.isnan(x)
     if _is_told_apart(x, labelled, weights):
         notes.append(
             "the judge's scores spread otherwise on labelled outputs than on all, by "
@@ -667,7 +585,7 @@ def _shift(systems: _Contrasts) -> float:
     """How many standard errors, with inputs as units, the judge's mean of labelled
     outputs lies above that of all, over all systems; 0 without an error.
     """
-    of_inputs = systems.control_parts.sum(axis=0)
+    of_inputs = (systems.errors[1] - systems.errors[2]).sum(axis=0)
     error = float(np.sqrt((of_inputs**2).sum()))
     if error > 0:
         return float(np.nansum(systems.shift)) / error

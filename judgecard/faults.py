@@ -23,7 +23,7 @@ from judgecard.cells import (
     value_or_reason,
     without_sign,
 )
-from judgecard.judged import rater_kinds
+from judgecard.rated_columns import rater_kinds
 from nlgeval_lib import statistics
 
 _FEWEST_SYSTEMS = 4  # of which one may be told to stand apart

@@ -67,18 +67,8 @@ _STEPS = (
 )
 _SHARE = re.compile(r"\d+(?:\.\d+)?(/\d+|%)")
 _LEADING = re.compile(r"\d+(\s*[-:.)]\s*)[^\W\d].*")  # as in "5 - Strongly agree"
-_PAIRED = frozenset(
-    [
-        "model_1",
-        "model_2",
-        "output_1",
-        "output_2",
-        "system_1",
-        "system_2",
-        "model_a",
-        "model_b",
-    ]
-)
+_PAIRED = {"output_1", "output_2", "system_1", "system_2"}
+_PAIRED |= {"model_1", "model_2", "model_a", "model_b"}
 
 
 @dataclass(frozen=True)
@@ -121,10 +111,7 @@ class Proposal:
 
 def content(name: str, values: Sequence[Any]) -> Content:
     """What the cells of a column are."""
-    present = []
-    for value in values:
-        if not is_missing(value) and str(value).strip():
-            present.append(value)
+    present = [cell for cell in values if not is_missing(cell) and str(cell).strip()]
     missing = len(values) - len(present)
     gaps = f", {missing:,} missing" if missing else ""
     if not present:
@@ -220,22 +207,21 @@ def _of_numbers(name: str, numbers: np.ndarray, gaps: str, slips: int) -> Conten
     kind: Kind = "number"
     is_without_gap = highest - lowest == len(values) - 1
     is_row_of_integers = is_without_gap and not (values % 1).any()
-    is_even = len(set(counts)) == 1
     if len(values) <= _MOST_VALUES:
-        has_whole_or_half = not (values * 2 % 1).any()
-        if has_whole_or_half:
+        if not (values * 2 % 1).any():
             kind = "rating"
-    elif is_row_of_integers and is_even:
+    # integers, each as often as the others, number something
+    elif is_row_of_integers and len(set(counts)) == 1:
         kind = "name"
     return Content(name, kind, words, varies=len(values) > 1)
 
 
-def of_columns(rows: Rows) -> tuple[pd.DataFrame, list[Content]]:
-    """A file's rows as they are written, no cell checked, and what each column holds."""
+def of_columns(rows: Rows) -> list[Content]:
+    """What each column of a file's rows holds, as they are written."""
     contents = []
     for name in rows.columns:
         contents.append(content(name, rows.given[name].tolist()))
-    return rows.given, contents
+    return contents
 
 
 def words_for(rows: Rows, needs: Collection[str]) -> tuple[list[str], list[str]]:
@@ -245,14 +231,14 @@ def words_for(rows: Rows, needs: Collection[str]) -> tuple[list[str], list[str]]
     """
     lacking = {*needs} - {*rows.theirs}
     if "preference" in needs:
-        mapping = _of_pairs(rows, rows.given).mapping
+        mapping = _of_pairs(rows).mapping
         return [f"{ours}={mapping[ours]}" for ours in needs if ours in mapping], []
     if rated_columns.ratings_in(rows.theirs):
         lacking.discard("human")
     if not lacking or is_of_pairs(rows.columns):
         return [], []
-    frame, contents = of_columns(rows)
-    proposal = proposed(rows, frame, contents)
+    contents = of_columns(rows)
+    proposal = proposed(rows, contents)
     if "human" not in needs:
         proposal = replace(proposal, raters=(), criteria=())
     return mapping_said(proposal), values_said(proposal, contents)
@@ -275,11 +261,8 @@ def values_said(
     """What says the words that stand for ratings: texts of `--values`."""
     columns_used = {*proposal.mapping.values(), *further}
     columns_used.update(proposal.raters, proposal.criteria)
-    values = set()
-    for column in contents:
-        if column.values and column.name in columns_used:
-            values.add(column.values)
-    return sorted(values)
+    values = {column.values for column in contents if column.name in columns_used}
+    return sorted(values - {""})
 
 
 def is_of_pairs(columns: Sequence[str]) -> bool:
@@ -287,17 +270,14 @@ def is_of_pairs(columns: Sequence[str]) -> bool:
     return len(_PAIRED.intersection(columns)) > 1 or "preference" in columns
 
 
-def _has_verdicts(
-    rows: Rows, frame: pd.DataFrame, by_name: Mapping[str, Content]
-) -> bool:
+def _has_verdicts(rows: Rows, by_name: Mapping[str, Content]) -> bool:
     """Whether what people say are words for verdicts on pairs."""
     names = list(rows.plan.sources.get(RATING, ()))
     if _outputs_of_pairs(rows):
         names += [name for name in rows.columns if _OF_PEOPLE.search(name)]
     for name in names:
-        if by_name[name].kind in ("rating", "number", "empty"):
-            continue
-        if are_verdicts(frame[name].tolist()):
+        is_words = by_name[name].kind not in ("rating", "number", "empty")
+        if is_words and are_verdicts(rows.given[name].tolist()):
             return True
     return False
 
@@ -311,7 +291,7 @@ def are_verdicts(values: Sequence[Any]) -> bool:
     return 1.0 in verdicts or 2.0 in verdicts
 
 
-def proposed(rows: Rows, frame: pd.DataFrame, contents: Sequence[Content]) -> Proposal:
+def proposed(rows: Rows, contents: Sequence[Content]) -> Proposal:
     """What the columns may be that no word of the user and no usual name takes."""
     by_name = {column.name: column for column in contents}
     names_used: set[str] = set()
@@ -319,11 +299,11 @@ def proposed(rows: Rows, frame: pd.DataFrame, contents: Sequence[Content]) -> Pr
         if known(ours):
             names_used.update(names)
     free = [name for name in rows.columns if name not in names_used]
-    if is_of_pairs(rows.columns) or _has_verdicts(rows, frame, by_name):
-        return _of_pairs(rows, frame)
+    if is_of_pairs(rows.columns) or _has_verdicts(rows, by_name):
+        return _of_pairs(rows)
     reasons: dict[str, str] = {}
     mapping = _texts(rows, by_name, free, reasons)
-    mapping |= _places(rows, frame, by_name, free, mapping, reasons)
+    mapping |= _places(rows, by_name, free, mapping, reasons)
     recorded = rated_columns.recorded_scores(rows, rows.columns)
     scores = list(recorded)
     rated: list[str] = []
@@ -401,7 +381,6 @@ def _texts(
 
 def _places(
     rows: Rows,
-    frame: pd.DataFrame,
     by_name: Mapping[str, Content],
     free: Sequence[str],
     mapping: Mapping[str, str],
@@ -418,9 +397,9 @@ def _places(
         inputs = short + [name for name in texts if name]
     systems = rows.plan.sources.get("system_id") or short
     # there are fewer systems than inputs, as a rule
-    systems = sorted(systems, key=lambda name: frame[name].nunique())
+    systems = sorted(systems, key=lambda name: rows.given[name].nunique())
     for system, place in product(systems, inputs):
-        if place == system or not _crossed(frame[place], frame[system]):
+        if place == system or not _crossed(rows.given[place], rows.given[system]):
             continue
         crossed_names = {}
         if "input_id" not in rows.theirs:
@@ -439,13 +418,12 @@ def _crossed(inputs: pd.Series, systems: pd.Series) -> bool:
     return min(table.shape) > 1 and bool((table.to_numpy() == 1).all())
 
 
-def _of_pairs(rows: Rows, frame: pd.DataFrame) -> Proposal:
+def _of_pairs(rows: Rows) -> Proposal:
     """What the columns of verdicts on pairs may be: people's, and judges'."""
     verdicts = []
     for name in rows.columns:
-        if name in _PAIRED or _COUNTED.fullmatch(name):
-            continue
-        if are_verdicts(frame[name].tolist()):
+        is_other = name in _PAIRED or _COUNTED.fullmatch(name)
+        if not is_other and are_verdicts(rows.given[name].tolist()):
             verdicts.append(name)
     people = [name for name in verdicts if _OF_PEOPLE.search(name)]
     people.sort(key=lambda name: "human" not in name.lower())

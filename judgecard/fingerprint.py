@@ -43,10 +43,7 @@ def of_judge(evaluator: Any, engine: Any, facts: Mapping[str, Any]) -> Fingerpri
 def _settings(judge: Judge) -> str:
     """How a judge is set, in words: its name, own settings, sampling."""
     parts = [judge.name]
-    for name, value in judge.settings().items():
-        if value is not None:
-            parts.append(f"{name} {value}")
-    for name, value in judge.sampling.key().items():
+    for name, value in (*judge.settings().items(), *judge.sampling.key().items()):
         if value is not None:
             parts.append(f"{name} {value}")
     parts.append(f"draws {judge.sampling.n}")
@@ -90,10 +87,8 @@ def known(numbers: Mapping[str, Any]) -> Fingerprint:
 def differences(
     bar: Mapping[str, Any], card: Mapping[str, Any]
 ) -> tuple[dict[str, str], list[str]]:
-    """What the judges of two cards, by their numbers, do not have in common.
-
-    Returns: the fields that differ, with what each was and is in words; and those that
-    either card does not know.
+    """The fields in which two cards, by their numbers, differ, with what each was and
+    is in words; and those that either card does not know.
     """
     first = known(bar)
     second = known(card)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgecard import rated_columns, recorded_judges, recordings
+from judgecard import recorded_judges, recordings
 from judgecard.rated_rows import off_scale
 from nlgeval_lib import datasets, parsers
 from nlgeval_lib.datasets import mini_judge
@@ -53,17 +53,13 @@ class Judged:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def scale_of(self, aspect: str) -> Scale | None:
-        """The judge's scale of an aspect; None where it is not known or has no end.
-
-        Returns: lowest and highest score.
-        """
+        """The judge's scale of an aspect; None where it is not known or has no end."""
         scale = self.scale
         if isinstance(scale, Mapping):
             scale = scale.get(aspect)
         if scale is None or not np.isfinite(scale).all():
             return None
-        low, high = map(float, scale)
-        return low, high
+        return float(scale[0]), float(scale[1])
 
     def rows(self) -> pd.DataFrame:
         """A row a judgment: the frame itself."""
@@ -77,14 +73,9 @@ def rated(data: str | pd.DataFrame, name: str = "") -> Judged:
     Raises: InputError for rows without ratings; UnknownName, DataUnavailable.
     """
     if isinstance(data, str):
-        frame = _complete(datasets.load(data), data)
         about = datasets.spec(data)
-        return Judged(
-            name=data,
-            title=about.title,
-            frame=frame,
-            rated_on=about.scale,
-        )
+        frame = _complete(datasets.load(data), data)
+        return Judged(data, about.title, frame, rated_on=about.scale)
     name = name or str(data.attrs.get("name", "own"))
     return Judged(
         name=name,
@@ -138,26 +129,20 @@ def _complete(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     if "input_id" not in frame:
         frame["input_id"] = [str(number) for number in range(len(frame))]
     # an output that is there twice is an input of its own
-    if frame.duplicated(KEYS).any():
-        frame["input_id"] = _numbered_inputs(frame, KEYS)
+    frame["input_id"] = _numbered_inputs(frame, KEYS)
     return frame
 
 
 def _numbered_inputs(frame: pd.DataFrame, keys: list[str]) -> pd.Series:
-    """The inputs' names, a row each."""
+    """The inputs' names, a row each; those of further rows with the same keys end in
+    a number.
+    """
+    if not frame.duplicated(keys).any():
+        return frame["input_id"]
     number = frame.groupby(keys, sort=False).cumcount() + 1
     ending = "#" + number.astype(str)
     names = frame["input_id"].astype(str)
     return names + np.where(number > 1, ending, "")
-
-
-def _fits(scores: pd.DataFrame, rated_keys: pd.DataFrame) -> bool:
-    """Whether no output has more scores than the set has rows of it."""
-    is_further = scores["input_id"].str.contains(r"#\d+$")
-    further = scores.loc[is_further, rated_keys.columns]
-    further_keys = pd.MultiIndex.from_frame(further)
-    known_keys = pd.MultiIndex.from_frame(rated_keys)
-    return bool(further_keys.isin(known_keys).all())
 
 
 def of_aspect(judged: Judged, aspect: str) -> Judged:
@@ -176,9 +161,8 @@ def of_aspect(judged: Judged, aspect: str) -> Judged:
 
 
 def sampled(judged: Judged, items: int | None, seed: int = 0) -> Judged:
-    """About so many outputs: whole inputs, one of each stratum by mean rating.
-
-    The same for every judge, as only set, number and seed decide.
+    """About so many outputs, the same for every judge: whole inputs, one of each
+    stratum by mean rating.
 
     items: outputs that are wanted; None: all.
     Returns: the set itself where all inputs are taken; else a copy that says in
@@ -189,11 +173,9 @@ def sampled(judged: Judged, items: int | None, seed: int = 0) -> Judged:
     ratings = frame.groupby("input_id", sort=False)["human"].mean()
     outputs = len(frame) / frame["aspect"].nunique()
     outputs_an_input = outputs / len(ratings)
-    number = len(ratings)
-    if items is not None:
-        number = round(items / outputs_an_input)
-    if number >= len(ratings):
+    if items is None or round(items / outputs_an_input) >= len(ratings):
         return judged
+    number = round(items / outputs_an_input)
     if number < 3:
         least = int(np.ceil(3 * outputs / len(ratings)))
         raise InputError(
@@ -225,14 +207,15 @@ def scored(
     Raises: InputError for a column that is not there and for keys that do not fit.
     """
     keys = _keys_of_scores(judged, scores, column)
-    values_by_key = scores[[*keys, column]]
-    values_by_key = values_by_key.rename(columns={column: "value"})
+    values_by_key = scores[[*keys, column]].rename(columns={column: "value"})
     values_by_key = values_by_key.astype(dict.fromkeys(keys, str))
     values_by_key["input_id"] = _numbered_inputs(values_by_key, keys)
     rated_keys = judged.frame[keys].astype(str)
     # a join would give an output with two scores two rows
-    is_twice = values_by_key.duplicated(keys).any()
-    if is_twice or not _fits(values_by_key, rated_keys):
+    further = values_by_key.loc[values_by_key["input_id"].str.contains(r"#\d+$"), keys]
+    further_keys = pd.MultiIndex.from_frame(further)
+    all_known = further_keys.isin(pd.MultiIndex.from_frame(rated_keys)).all()
+    if values_by_key.duplicated(keys).any() or not all_known:
         raise InputError("the scores have several rows for one output and aspect")
     joined = rated_keys.merge(values_by_key, how="left", on=keys)
     if joined["value"].isna().all():
@@ -275,10 +258,8 @@ def _keys_of_scores(judged: Judged, scores: pd.DataFrame, column: str) -> list[s
 
 
 def with_values(judged: Judged, values: np.ndarray) -> Judged:
-    """The set with a score a row; what is missing has a status.
-
-    values: one a row of the set; NaN is missing.
-    Returns: a copy with `value`, `status` ("ok" or "unavailable") and `reason`.
+    """A copy of the set with a `value` a row, and `status` ("ok" or "unavailable") and
+    `reason`.
     """
     missing = np.isnan(values)
     frame = judged.frame.assign(
@@ -300,7 +281,8 @@ def recorded(dataset: str, recording: str, judge: str, form: str = "") -> Judged
     """
     judged = rated(dataset)
     if recording == MINIATURE:
-        values = {judge: _miniature_values(judged, form)}
+        table, _ = mini_judge.judgments()
+        values = {judge: _aligned(table[table["form"] == form], judged)}
         source = "measured here, data/mini/judge"
     else:
         values = _recorded_values(judged, recording, form)
@@ -334,10 +316,8 @@ def recorded(dataset: str, recording: str, judge: str, form: str = "") -> Judged
 
 
 def known_judges(judged: Judged) -> dict[str, np.ndarray]:
-    """The recorded judges of a data set whose scores are published.
-
-    Returns: name -> a score a row of the set; no judge whose recording is not on this
-    machine.
+    """The recorded judges of a data set whose scores are published and here: name -> a
+    score a row of the set.
     """
     values: dict[str, np.ndarray] = {}
     for name in recordings.NAMES:
@@ -387,13 +367,6 @@ def _recorded_scores(judged: Judged, recording: str, form: str) -> pd.DataFrame:
     return table
 
 
-def _miniature_values(judged: Judged, form: str) -> np.ndarray:
-    """What the miniature judge said when it was measured, in one form."""
-    table, _ = mini_judge.judgments()
-    of_form = table[table["form"] == form]
-    return _aligned(of_form, judged)
-
-
 def _aligned(scores: pd.DataFrame, judged: Judged) -> np.ndarray:
     """The scores in the order of a set's rows."""
     scores = scores.astype(dict.fromkeys(KEYS, str))
@@ -401,17 +374,3 @@ def _aligned(scores: pd.DataFrame, judged: Judged) -> np.ndarray:
     rated_keys = judged.frame[KEYS].astype(str)
     means = means.reindex(pd.MultiIndex.from_frame(rated_keys))
     return means.to_numpy(dtype=float)
-
-
-def rater_kinds(frame: pd.DataFrame) -> dict[str, list[str]]:
-    """Kind of rater -> the columns of its raters; kinds with one rater are left out.
-
-    frame: its columns `rater_KIND_1`, `rater_KIND_2` are raters of one kind; those of
-        other names have the kind "rater". Columns without a rating are left out.
-    """
-    columns = [str(name) for name in frame if frame[name].notna().any()]
-    several = {}
-    for kind, names in rated_columns.rater_kinds(columns, "rater_").items():
-        if len(names) > 1:
-            several[kind or "rater"] = names
-    return several

@@ -44,8 +44,8 @@ def tables(data: Rows, scores: Sequence[str]) -> dict[str, pd.DataFrame]:
             raise InputError(f"{judge} has more than {_MOST} values: no labels")
         both = grid.matrix(values), grid.matrix(human)
         ci = str(grid.interval("auto"))
-        measures, constant = class_agreement(*both, ci)
-        measures["kappa"] = statistics.kappa(*both, ci=ci)
+        share, constant = accuracy(*both, ci)
+        measures = {"accuracy": share, "kappa": statistics.kappa(*both, ci=ci)}
         for title, measure in measures.items():
             rows.append(_row(judge, title, measure))
         rows.append({"judge": judge, "measure": "constant", "value": constant})
@@ -56,55 +56,36 @@ def tables(data: Rows, scores: Sequence[str]) -> dict[str, pd.DataFrame]:
     return {"Agreement of labels": pd.DataFrame(rows), **made}
 
 
-def class_agreement(
+def accuracy(
     judge: np.ndarray, human: np.ndarray, ci: str | None
-) -> tuple[dict[str, Agreement], float]:
+) -> tuple[Agreement, float]:
     """How often does a judge give the class that people gave?
 
     judge, human: flat or `[system, input]`, classes as numbers, NaN missing.
-    ci: the interval of each measure, as in `statistics.correlate`.
-    Returns: "accuracy", with a reason where the judge is no better than a constant, and
-        "macro-f1", the mean over the classes that either side gives; and the accuracy
+    ci: the interval, as in `statistics.correlate`.
+    Returns: with a reason where the judge is no better than a constant; and the accuracy
         of the commonest human class.
     Raises: ValueError for no common item.
     """
     present = ~(np.isnan(judge) | np.isnan(human))
     if not present.any():
         raise ValueError(f"got no common item of {judge.size}; at least one is needed")
-    both = np.stack([judge[present], human[present]])
-    classes, codes = np.unique(both, return_inverse=True)
-    size = len(classes)
-    cell = codes[0] * size + codes[1]
+    is_right = (judge == human)[present]
 
-    def counted(weights: np.ndarray) -> np.ndarray:
-        """How many items have each pair of classes: `[judge, human]`."""
-        return np.bincount(cell, weights, size**2).reshape(size, size).astype(float)
+    def share(weights: np.ndarray) -> float:
+        total = weights.sum()
+        return float(weights[is_right].sum() / total) if total else np.nan
 
-    def accuracy(weights: np.ndarray) -> float:
-        table = counted(weights)
-        return float(np.trace(table) / table.sum()) if table.any() else np.nan
-
-    def macro_f1(weights: np.ndarray) -> float:
-        """The mean of 2 TP / (2 TP + FP + FN) over classes that occur."""
-        table = counted(weights)
-        of_either = table.sum(axis=0) + table.sum(axis=1)
-        occurring = of_either > 0
-        if not occurring.any():
-            return np.nan
-        return float((2 * np.diag(table)[occurring] / of_either[occurring]).mean())
-
-    measures = {}
-    for name, of_counts in (("accuracy", accuracy), ("macro-f1", macro_f1)):
-        measures[name] = measured(of_counts, present, name, "no item", ci)
-    numbers = np.bincount(codes[1], minlength=size)
-    constant = float(numbers.max() / numbers.sum())
-    if constant >= measures["accuracy"].value:
+    result = measured(share, present, "accuracy", "no item", ci)
+    classes, counts = np.unique(human[present], return_counts=True)
+    constant = float(counts.max() / counts.sum())
+    if constant >= result.value:
         reason = (
-            f"always {classes[numbers.argmax()]:g} is right in {constant:.3f}: "
+            f"always {classes[counts.argmax()]:g} is right in {constant:.3f}: "
             "the judge is no better than a constant"
         )
-        measures["accuracy"] = replace(measures["accuracy"], reason=reason)
-    return measures, constant
+        result = replace(result, reason=reason)
+    return result, constant
 
 
 def _row(judge: str, title: str, measure: Any) -> dict[str, Any]:

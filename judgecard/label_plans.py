@@ -14,30 +14,24 @@ from nlgeval_lib.statistics.result import NAN, Result
 
 @dataclass(frozen=True, repr=False)
 class LabelPlan(Result):
-    """Labels a system for an interval of a wanted width; NaN with a reason where no
-    number of these inputs is enough.
+    """Labels a system for an interval of a wanted width.
 
-    width: of the interval that is wanted, from end to end, in units of the ratings.
-    labels: outputs of a system that people must rate, at least 2.
-    alone: labels without a judge, more than there are inputs where so many would be
-        needed; infinity where no number is enough.
-    narrowest: the width with every input labelled.
+    width: from end to end, in units of the ratings.
+    labels: outputs of a system that people must rate, at least 2; NaN with a reason
+        where no number of these inputs is enough.
+    alone: labels without a judge; infinity where no number is enough.
     inputs: that the judge scores.
-    confidence: of the interval, in (0, 1).
-    reason: why `labels` is NaN; else "".
     """
 
     width: float
     labels: float
     alone: float
-    narrowest: float
     inputs: int
     confidence: float
     reason: str = ""
 
     def answer(self) -> dict[str, Any]:
-        names = ("width", "labels", "alone", "inputs")
-        return {name: getattr(self, name) for name in names}
+        return self._fields("width", "labels", "alone", "inputs")
 
     def signature(self) -> str:
         confidence = arrays.exactly(self.confidence)
@@ -52,9 +46,8 @@ def plan_labels(
     inputs: int,
     confidence: float = 0.95,
 ) -> LabelPlan:
-    """How many of a system's outputs must people rate, before any are rated?
-
-    The judge scores every input, and its scores stand in for ratings by regression.
+    """How many of a system's outputs must people rate, before any are rated? The judge
+    scores every input, and its scores stand in for ratings by regression.
 
     width: of the interval for the system's mean rating, from end to end.
     sd: standard deviation of the ratings of one system.
@@ -87,63 +80,36 @@ def fewest_labels(
     inputs: int,
     confidence: float,
 ) -> LabelPlan:
-    """The fewest labels of a system for an interval of a width.
-
-    The variance of the system's mean is `residual / labels + shared` with a judge,
+    """The fewest labels of a system for an interval of a width, from end to end. The
+    variance of the system's mean is `residual / labels + shared` with a judge,
     `alone / labels` without.
 
-    width: of the interval, from end to end.
-    residual: variance of a rating that the judge does not explain.
-    shared: variance that more labels do not lower: that of the judge's mean over the
-        inputs.
-    confidence: of the interval, in (0, 1).
     Raises: ValueError for a width that is not above 0, a confidence outside (0, 1).
     """
     arrays.number(width, "width", np.nextafter(0, 1))
     arrays.share(confidence, "confidence")
-    labels = float(_fewest(width, residual, shared, confidence))
     needed_alone = float(_fewest(width, alone, 0.0, confidence))
-    narrowest = _width(inputs, alone, 0.0, confidence)
-    reason = ""
     # With everything rated the judge adds nothing.
-    labels = min(labels, needed_alone)
+    labels = min(float(_fewest(width, residual, shared, confidence)), needed_alone)
+    reason = ""
     if labels > inputs:
+        narrowest = _width(inputs, alone, 0.0, confidence)
         labels = NAN
         reason = (
             f"with all {inputs} inputs rated the interval is {narrowest:.3g} wide: "
             "more inputs are needed"
         )
-    return LabelPlan(
-        width=width,
-        labels=labels,
-        alone=needed_alone,
-        narrowest=narrowest,
-        inputs=inputs,
-        confidence=confidence,
-        reason=reason,
-    )
+    return LabelPlan(width, labels, needed_alone, inputs, confidence, reason)
 
 
-def _width(
-    labels: float,
-    residual: float,
-    shared: float,
-    confidence: float,
-) -> float:
-    """The width of the interval with so many labels, by t with labels - 1 degrees of
-    freedom.
-    """
+def _width(labels: float, residual: float, shared: float, confidence: float) -> float:
+    """The width of the interval, by t with labels - 1 degrees of freedom."""
     quantile = special.stdtrit(labels - 1, (1 + confidence) / 2)
     variance = max(residual / labels + shared, 0.0)
     return float(2 * quantile * np.sqrt(variance))
 
 
-def _fewest(
-    width: float,
-    residual: float,
-    shared: float,
-    confidence: float,
-) -> float:
+def _fewest(width: float, residual: float, shared: float, confidence: float) -> float:
     """The fewest labels, at least 2, whose interval is no wider."""
     # Double until a number is enough, then halve the range in which the fewest lies.
     low = 2

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,38 +26,25 @@ _MOST_STRATA = 12  # a column of more numbers is cut into quarters
 _DIGITS = 12
 
 
-@dataclass(frozen=True)
-class Draw:
-    """What is drawn.
+def sheet(rows: Rows, n: int, by: str = "", seed: int = 0) -> pd.DataFrame:
+    """The rows that people are to rate, in random order; a larger n has all rows of a
+    smaller one.
 
     n: rows in all. by: the column whose values are strata, each with as many rows as
-    the others, as far as it has them; "" for rows at random. seed: of the draw.
-
-    The draw of a larger n has all rows of that of a smaller one.
-    """
-
-    n: int
-    by: str = ""
-    seed: int = 0
-
-
-def sheet(rows: Rows, draw: Draw) -> pd.DataFrame:
-    """The rows that people are to rate, in random order.
-
+    the others, as far as it has them; "" for rows at random.
     Returns: `item`, the texts that the rows have, an empty `rating`, and
     `draw_probability`, the chance by which the row is in the sheet, in (0, 1].
     Raises: InputError for rows without outputs, and an unknown column of strata.
     """
     items = _items(rows)
     population = np.flatnonzero(~rows.frame["output"].map(is_missing).astype(bool))
-    strata = _strata(rows, draw.by)[population]
+    strata = _strata(rows, by)[population]
     chosen = []
     chances = []
-    numbers = _allotted(strata, draw.n)
-    for place, (stratum, number) in enumerate(numbers.items()):
+    for place, (stratum, number) in enumerate(_allotted(strata, n).items()):
         members = population[strata == stratum]
         # one order a stratum, of which a larger draw takes more
-        order = np.random.default_rng([draw.seed, place]).permutation(members)
+        order = np.random.default_rng([seed, place]).permutation(members)
         chosen += order[:number].tolist()
         chances += [number / len(members)] * number
     texts = [name for name in _SHOWN if name in rows.frame]
@@ -75,13 +63,11 @@ def _strata(rows: Rows, by: str) -> np.ndarray:
     if ours not in rows.frame:
         raise InputError(f"--by {rows.lacks(by)}")
     column = rows.frame[ours]
-    if column.nunique() <= _MOST_STRATA:
-        return column.astype(str).to_numpy(dtype=object)
-    try:
-        ranks = pd.Series(rows.numbers(ours)).rank(pct=True)
-    except InputError:
-        return column.astype(str).to_numpy(dtype=object)
-    return np.ceil(4 * ranks).astype(str).to_numpy(dtype=object)
+    if column.nunique() > _MOST_STRATA:
+        with contextlib.suppress(InputError):
+            ranks = pd.Series(rows.numbers(ours)).rank(pct=True)
+            column = np.ceil(4 * ranks)
+    return column.astype(str).to_numpy(dtype=object)
 
 
 def _allotted(strata: np.ndarray, n: int) -> dict[str, int]:
@@ -128,9 +114,8 @@ def written(path: str, drawn: pd.DataFrame) -> int:
     Raises: InputError for answers of rows that are not drawn; OSError.
     """
     if Path(path).exists():
-        answers = _answers(path)
-        earlier = dict(zip(answers[ITEM], answers[ANSWER], strict=True))
-        rated_items = {item: text for item, text in earlier.items() if text}
+        answers = _answers(path).set_index(ITEM)[ANSWER]
+        rated_items = answers[answers != ""].to_dict()
         unknown = rated_items.keys() - set(drawn[ITEM])
         if unknown:
             raise InputError(

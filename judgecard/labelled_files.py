@@ -50,9 +50,7 @@ class Labelled:
     chances: np.ndarray | None = None
 
     def estimates(self, confidence: float = 0.95) -> Estimates:
-        """What `estimate` says of them: mean ratings and differences. confidence: of
-        the intervals, in (0, 1).
-        """
+        """What `estimate` says of them: mean ratings and differences."""
         return estimate(
             self.scores,
             self.ratings,
@@ -63,12 +61,9 @@ class Labelled:
         )
 
     def pass_rates(self, confidence: float = 0.95) -> PassRates | None:
-        """What `pass_rates` says of them, where scores and ratings are 0 or 1.
-
-        confidence: of the intervals, in (0, 1).
-        Returns: None where another number is among them, where the rated outputs with a
-        score all pass, or where they all fail, and where outputs were drawn with
-        different chances, which it does not take into account.
+        """What `pass_rates` says of them, where scores and ratings are 0 or 1; None
+        where they are not, where the rated outputs all pass, or all fail, and where
+        outputs were drawn with different chances.
         """
         if self.chances is not None:
             return None
@@ -117,23 +112,17 @@ def labelled(
     input with two topics, and no rating at all.
     """
     scores = table.numbers(score)
-    ratings = _mean_rating(table, humans)
+    ratings = mean_rating(table, humans)
     if np.isnan(ratings).all():
         raise InputError(f"{table.name}: no row has a rating in {', '.join(humans)}")
-    if by is None and "aspect" in table.frame:
-        by = "aspect"
-    if by and by not in table.frame:
-        raise InputError(f"--by {table.lacks(by)}")
     chances = None
     if label_sheets.unequal(table.frame):
         chances = table.numbers(label_sheets.PROBABILITY)
-    labels = rated_columns.group_labels(table.frame, by)
     places = rated_columns.places(table.frame)
     topics = rated_columns.groups(
         table.frame.assign(**places), topic, rated_columns.TOPIC, "input_id", table.name
     )
-    for label in dict.fromkeys(labels):
-        members = np.flatnonzero(labels == label)
+    for label, members in rated_columns.grouped(table, by):
         # At system level a further output for an input is an input of its own.
         own_topics = None
         if topics is not None:
@@ -150,9 +139,10 @@ def labelled(
         )
 
 
-def _mean_rating(table: Rows, humans: Sequence[str]) -> np.ndarray:
+def mean_rating(table: Rows, humans: Sequence[str]) -> np.ndarray:
     """The mean of the ratings that each row has; NaN for a row without any."""
-    ratings = pd.DataFrame({name: table.numbers(name) for name in humans})
+    columns = {name: table.numbers(name) for name in humans}
+    ratings = pd.DataFrame(columns, range(len(table)), dtype=float)
     return ratings.mean(axis=1).to_numpy()
 
 

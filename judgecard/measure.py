@@ -10,15 +10,12 @@ import pandas as pd
 from judgecard import closeness, faults, label_sheets, reliability
 from judgecard.aspect import Aspect
 from judgecard.cells import Numbers, interval, value_or_reason, without_sign
-from judgecard.judged import KEYS, Judged, rater_kinds
+from judgecard.judged import KEYS, Judged
+from judgecard.rated_columns import rater_kinds
 from nlgeval_lib import statistics
 
 # Name in a card -> coefficient of `statistics`.
-COEFS = {
-    "pearson": "pearson",
-    "spearman": "spearman",
-    "kendall": "kendall-b",
-}
+COEFS = {"pearson": "pearson", "spearman": "spearman", "kendall": "kendall-b"}
 WORST = 20  # so many disagreements are listed
 _SELF = "this judge"
 _RANDOM = "random"
@@ -26,12 +23,7 @@ _DRAWS = 200  # of random scores
 
 
 def graded(judged: Judged) -> Numbers:
-    """Everything that is measured of graded scores, aspect by aspect.
-
-    Returns: what `card.json` has of the set: how much was scored (`coverage`, of
-    judgments that were asked several times also by draw), `halo`, `aspects` by name,
-    and the `worst` disagreements.
-    """
+    """Everything that is measured of graded scores, as `card.json` has it."""
     frame = judged.frame
     coverage = {
         "value": float(frame["value"].notna().mean()),
@@ -101,13 +93,7 @@ def coefficient(aspect: Aspect, coef: str, level: str) -> Numbers:
     result, _ = aspect.grid.correlate(values, human, coef, level)
     cell = interval(result)
     if not aspect.flat:
-        these, _ = aspect.grid.correlate(
-            values,
-            human,
-            coef,
-            level,
-            ci="jack-inputs",
-        )
+        these, _ = aspect.grid.correlate(values, human, coef, level, ci="jack-inputs")
         cell["low_these"] = these.low
         cell["high_these"] = these.high
     if aspect.by_family is not None:
@@ -141,11 +127,8 @@ def _of_other_raters(aspect: Aspect, correlation: Any) -> Numbers:
 
 
 def use(aspect: Aspect) -> Numbers:
-    """How the scale is used: `ties`, the share of the most frequent score
-    (`mode_share`) and of the most frequent rating, `distinct`, `mean`, `sd`, and the
-    shares at both ends.
-
-    Without a known scale its ends are the lowest and the highest score.
+    """How the scale is used; without a known scale its ends are the lowest and the
+    highest score.
     """
     values = aspect.values[~np.isnan(aspect.values)]
     human = aspect.human[~np.isnan(aspect.human)]
@@ -161,11 +144,7 @@ def use(aspect: Aspect) -> Numbers:
         low, high = aspect.scale
     # `statistics.scale_use` refuses a scale without length
     if low == high:
-        shares["distinct"] = 1
-        shares["mean"] = float(low)
-        shares["sd"] = 0.0
-        shares["ties"] = 1.0
-        return shares
+        return shares | {"distinct": 1, "mean": float(low), "sd": 0.0, "ties": 1.0}
     scale_use = statistics.scale_use(values, low, high)
     for name in ("distinct", "mean", "sd", "ties", "floor", "ceiling"):
         shares[name] = getattr(scale_use, name)
@@ -177,21 +156,16 @@ def _mode_share(values: np.ndarray) -> float:
     if not len(values):
         return float("nan")
     _, counts = np.unique(values, return_counts=True)
-    share = counts.max() / len(values)
-    return float(share)
+    return float(counts.max() / len(values))
 
 
 def length(aspect: Aspect) -> Numbers:
-    """How does the judge stand to output length?
+    """How does the judge stand to output length, by Kendall's tau-b over all outputs?
 
-    Returns: all by Kendall's tau-b over all outputs:
-    - kendall: score with length.
-    - strength: the same without its sign.
-    - versus: how much better the scores follow the ratings than length does, with the
-        interval for these systems alone, too.
-    - closer: how much closer the scores follow length, in either direction, than the
-        ratings.
-    - rating: rating with length.
+    Returns: `kendall`, score with length, and its `strength` without the sign;
+    `versus`: how much better the scores follow the ratings than length does, for these
+    systems alone, too; `closer`: how much closer they follow length, in either
+    direction, than the ratings; `rating` with length.
     """
     if not aspect.has_length():
         return {"reason": "no output texts or lengths"}
@@ -235,12 +209,7 @@ def _beside(aspect: Aspect) -> list[Numbers]:
     # Adding NaN leaves the ratings of the rows that all judges have.
     of_all = human + 0 * sum(judges.values())
     judges[_RANDOM], by_chance = _by_chance(of_all)
-    league = statistics.league(
-        judges,
-        human,
-        units=aspect.ci,
-        ci=aspect.ci,
-    )
+    league = statistics.league(judges, human, units=aspect.ci, ci=aspect.ci)
     possible_ranks = league.rank_sets()
     rows: dict[str, Numbers] = {}
     for name, result in zip(league.names, league.correlations, strict=True):
@@ -251,14 +220,8 @@ def _beside(aspect: Aspect) -> list[Numbers]:
             "rank_worst": ranks[-1],
             "kendall": interval(result),
         }
-    corrected = league.corrected
-    tests = zip(
-        league.comparisons,
-        corrected.names,
-        corrected.adjusted,
-        strict=True,
-    )
-    for comparison, (first, second), p in tests:
+    tests = (league.corrected.names, league.corrected.adjusted)
+    for comparison, (first, second), p in zip(league.comparisons, *tests, strict=True):
         if first == _SELF:
             row = rows[second]
             row["judge_minus_it"] = comparison.difference
@@ -298,9 +261,7 @@ def _correlated(aspect: Aspect, human: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _matrices(aspect: Aspect) -> dict[str, np.ndarray]:
-    """Name -> the scores of the judge, of other judges and of the outputs' lengths, as
-    (system, input).
-    """
+    """Name -> scores of this judge and others, and lengths, as (system, input)."""
     matrices = {_SELF: aspect.matrix(aspect.values)}
     for name, values in aspect.other_judges.items():
         matrices[name] = aspect.matrix(values)
@@ -321,9 +282,8 @@ def _worst(frame: pd.DataFrame) -> list[Numbers]:
     ranks = by_aspect[["value", "human"]].rank(pct=True)
     gaps = (ranks["value"] - ranks["human"]).abs()
     gaps = gaps.sort_values(ascending=False, kind="stable")
-    positions = gaps.index[:WORST]
     rows = []
-    for position in positions:
+    for position in gaps.index[:WORST]:
         output = both.loc[position]
         row: Numbers = {"row": int(position)}
         for key in KEYS:

@@ -59,10 +59,7 @@ def markdown(card: Numbers, pictures: Iterable[str] = ()) -> str:
 
 
 def html(card: Numbers, pictures: Mapping[str, bytes]) -> str:
-    """The whole card as one HTML page, its figures inside.
-
-    pictures: name of a figure -> its PNG.
-    """
+    """The whole card as one HTML page, its figures (name -> PNG) inside."""
     title = card["title"]
     sentence = tables.esc(card["verdict"]["sentence"])
     body = [
@@ -118,25 +115,14 @@ def _why(card: Numbers) -> Iterator[str]:
     yield _WHY
     holding = []
     for finding in card["verdict"]["findings"]:
-        holding.append(
-            {
-                "of": f"{finding['set']} {finding['aspect']}".strip(),
-                "kind": finding["kind"],
-                "in words": finding["words"],
-                "because": finding["when"],
-            }
-        )
+        of = f"{finding['set']} {finding['aspect']}".strip()
+        words = {"in words": finding["words"], "because": finding["when"]}
+        holding.append({"of": of, "kind": finding["kind"], **words})
     yield folded("The rules that hold", table(holding))
     rules = []
     for rule in verdict.rules():
-        rules.append(
-            {
-                "of": rule["of"],
-                "kind": rule["kind"],
-                "words": _NAME.sub("…", rule["words"]),
-                "when": rule["when"],
-            }
-        )
+        words = {"words": _NAME.sub("…", rule["words"]), "when": rule["when"]}
+        rules.append({"of": rule["of"], "kind": rule["kind"], **words})
     yield folded("All rules", table(rules))
 
 
@@ -158,10 +144,7 @@ def _identity(card: Numbers) -> str:
         facts[f"{name}: sample"] = numbers["sample"]
         if numbers.get("cost"):
             facts[f"{name}: 1,000 judgments take"] = glance.cost(numbers["cost"])
-    rows = []
-    for fact, words in facts.items():
-        rows.append({"what": fact, "which": words})
-    return table(rows)
+    return table([{"what": fact, "which": words} for fact, words in facts.items()])
 
 
 def _plain(value: Any) -> str:

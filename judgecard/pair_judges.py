@@ -111,7 +111,6 @@ def measured(
     swapped: np.ndarray | None,
     gold: np.ndarray,
     inputs: Any,
-    unread: str = "drop",
 ) -> dict[str, Any]:
     """One judge's row: accuracy over both orders with its interval, the same where
     people decide, coverage, ties, consistency, kappa and position bias.
@@ -128,8 +127,8 @@ def measured(
     first), then `reason` and `signature`.
     """
     orders = in_order if swapped is None else np.stack([in_order, swapped])
-    accuracy = statistics.pair_accuracy(orders, gold, inputs, unread)
-    decided = statistics.pair_accuracy(orders, gold, inputs, unread, ties=False)
+    accuracy = statistics.pair_accuracy(orders, gold, inputs)
+    decided = statistics.pair_accuracy(orders, gold, inputs, ties=False)
     read = ~np.isnan(orders)
     ties = np.nan
     if read.any():
@@ -148,23 +147,12 @@ def measured(
     }
     reason = accuracy.reason
     if swapped is not None:
-        by_order = _of_orders(in_order, swapped, inputs)
-        reason = reason or by_order.pop("reason")
-        row |= by_order
+        effect = statistics.order_effect(in_order, swapped, inputs)
+        reason = reason or effect.reason
+        row["consistency"] = effect.value
+        row["kappa"] = effect.kappa
+        row["bias"] = effect.bias
     return {**row, "reason": reason, "signature": accuracy.signature()}
-
-
-def _of_orders(
-    in_order: np.ndarray, swapped: np.ndarray, inputs: Any
-) -> dict[str, Any]:
-    """What the order of showing does to a judge: columns of `measured`."""
-    effect = statistics.order_effect(in_order, swapped, inputs)
-    return {
-        "consistency": effect.value,
-        "kappa": effect.kappa,
-        "bias": effect.bias,
-        "reason": effect.reason,
-    }
 
 
 def baselines(frame: pd.DataFrame, seed: int = 0) -> dict[str, np.ndarray]:
@@ -183,11 +171,14 @@ def baselines(frame: pd.DataFrame, seed: int = 0) -> dict[str, np.ndarray]:
     if set(OUTPUTS) <= set(frame.columns):
         first = np.array([_length(text) for text in frame["output_1"]])
         second = np.array([_length(text) for text in frame["output_2"]])
-        longer = np.zeros(n)  # a tie where both are as long
-        longer[first > second] = 1.0
-        longer[first < second] = 2.0
-        verdicts["longer output (baseline)"] = longer
+        verdicts["longer output (baseline)"] = higher(first, second)
     return verdicts
+
+
+def higher(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Which of two numbers is higher, pair by pair: 1, 2, or 0 where neither is."""
+    second_or_none = np.where(second > first, 2.0, 0.0)
+    return np.where(first > second, 1.0, second_or_none)
 
 
 def _length(text: Any) -> int:
@@ -222,7 +213,6 @@ def ceiling(frame: pd.DataFrame) -> dict[str, Any] | None:
 def table(
     frame: pd.DataFrame,
     judges: Mapping[str, tuple[np.ndarray, np.ndarray | None]],
-    unread: str = "drop",
     seed: int = 0,
 ) -> pd.DataFrame:
     """A row a judge of a frame of pairs, best first, then what costs nothing and the
@@ -236,7 +226,7 @@ def table(
     inputs = frame.get("input_id")
     rows = []
     for name, (in_order, swapped) in judges.items():
-        row = measured(in_order, swapped, gold, inputs, unread)
+        row = measured(in_order, swapped, gold, inputs)
         rows.append({"judge": name} | row)
     # A judge without an accuracy comes last.
     rows.sort(key=lambda row: -np.nan_to_num(row["accuracy"], nan=-1.0))
@@ -282,7 +272,6 @@ def needed(scores: Sequence[str]) -> Callable[[str], bool]:
 def of_file(
     data: Rows,
     scores: Sequence[str],
-    unread: str = "drop",
     seed: int = 0,
 ) -> pd.DataFrame:
     """The table of a file's judges (`table`).
@@ -314,4 +303,4 @@ def of_file(
             in_order, swapped = (verdicts_in(data, order) for order in orders)
             judges[f"{name}, each order"] = (in_order, swapped)
         judges[name] = (verdicts, None)
-    return table(table_rows, judges, unread, seed)
+    return table(table_rows, judges, seed)

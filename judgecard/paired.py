@@ -19,12 +19,12 @@ from judgecard.cells import (
     mean_interval,
     value_or_reason,
 )
+from judgecard.pair_judges import ORDERS, higher
 from nlgeval_lib import datasets, statistics
 from nlgeval_lib.scoring.cells import InputError, as_text
 from nlgeval_lib.scoring.columns import IDS, TEXTS
 from nlgeval_lib.scoring.rows import Rows
 
-ORDERS = ("given", "swapped")
 FEWEST_PAIRS = 10  # that people prefer the longer, or the shorter, output of
 
 
@@ -51,61 +51,43 @@ class Paired:
     sample: str = "all pairs"
     both_orders: bool = True
 
+    @property
+    def preference(self) -> np.ndarray:
+        """The option that people prefer, of each pair: 1, 2, or 0 for a tie."""
+        return self.frame["preference"].to_numpy(dtype=float)
+
+    @property
+    def groups(self) -> np.ndarray:
+        """The input of each pair: pairs of one input are not independent."""
+        return self.frame["input_id"].to_numpy()
+
     def verdicts(self) -> np.ndarray:
         """The judge's verdicts, (order, pair): 1, 2, 0 for a tie, NaN for none."""
         return _by_order(self.frame)
 
     def accuracy(self, verdicts: np.ndarray) -> Numbers:
-        """How often are verdicts those of people?
-
-        verdicts: (order, pair).
-        Returns: the share with its interval over inputs.
-        Raises: ValueError for bad verdicts.
+        """How often are verdicts, (order, pair), those of people? With its interval
+        over inputs. Raises: ValueError for bad verdicts.
         """
-        accuracy = statistics.pair_accuracy(
-            verdicts,
-            self._preference(),
-            self._groups(),
+        return interval(
+            statistics.pair_accuracy(verdicts, self.preference, self.groups)
         )
-        return interval(accuracy)
 
     def right(self, verdicts: np.ndarray) -> np.ndarray:
-        """The share of orders in which each pair is judged as people do.
-
-        verdicts: (order, pair).
-        Returns: (pair,), 0, 0.5 or 1; NaN without a verdict.
+        """The share of orders in which each pair is judged as people do, (pair,): 0,
+        0.5 or 1; NaN without a verdict. verdicts: (order, pair).
         """
-        right = (verdicts == self._preference()).astype(float)
+        right = (verdicts == self.preference).astype(float)
         right[np.isnan(verdicts)] = np.nan
         return _mean_over_orders(right)
 
-    def order_effect(self) -> Any:
-        """What does the order of showing do to the verdicts?
-
-        Returns: as `statistics.order_effect`, its interval over inputs.
-        """
-        in_given, in_swapped = self.verdicts()
-        return statistics.order_effect(in_given, in_swapped, groups=self._groups())
-
     def mean(self, values: np.ndarray) -> Numbers:
-        """A mean over pairs, its interval over inputs.
-
-        values: (pair,); NaN is left out.
-        """
-        return mean_interval(values, self._groups())
-
-    def _preference(self) -> np.ndarray:
-        """The option that people prefer, of each pair: 1, 2, or 0 for a tie."""
-        return self.frame["preference"].to_numpy(dtype=float)
-
-    def _groups(self) -> np.ndarray:
-        """The input of each pair: pairs of one input are not independent."""
-        return self.frame["input_id"].to_numpy()
+        """A mean over pairs, (pair,), its interval over inputs; NaN is left out."""
+        return mean_interval(values, self.groups)
 
     def rows(self) -> pd.DataFrame:
-        """A row a verdict: `input_id, system_id, aspect, human, value`.
-
-        The pair stands as `system_id`, the order of showing as `aspect`.
+        """A row a verdict: `input_id, system_id, aspect, human, value`; the pair stands
+        as `system_id`, the order of showing as `aspect`.
         """
         tables = []
         for order in ORDERS:
@@ -212,15 +194,8 @@ def as_rows(paired: Paired) -> pd.DataFrame:
     Returns: first all outputs 1, then all outputs 2, each in the order of the pairs;
     the pair's name is the input, the option ("1" or "2") the system.
     """
-    columns_of_pairs = [
-        "output_1",
-        "output_2",
-        "preference",
-        "system_1",
-        "system_2",
-        *ORDERS,
-    ]
-    texts = paired.frame.drop(columns=columns_of_pairs, errors="ignore")
+    of_pairs = ["output_1", "output_2", "preference", "system_1", "system_2", *ORDERS]
+    texts = paired.frame.drop(columns=of_pairs, errors="ignore")
     tables = []
     for option in ("1", "2"):
         rows = texts.assign(
@@ -238,17 +213,11 @@ def from_scores(paired: Paired, scores: pd.DataFrame) -> Paired:
     """
     values = scores["value"].to_numpy(dtype=float)
     first, second = values.reshape(2, -1)
-    verdicts = _higher(first, second)
+    verdicts = higher(first, second)
     verdicts[np.isnan(first + second)] = np.nan
     # no order was shown: the verdict is the same in both
     frame = paired.frame.assign(given=verdicts, swapped=verdicts)
     return replace(paired, frame=frame, both_orders=False)
-
-
-def _higher(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Which of two numbers is higher, pair by pair: 1, 2, or 0 where neither is."""
-    second_or_none = np.where(second > first, 2.0, 0.0)
-    return np.where(first > second, 1.0, second_or_none)
 
 
 def recorded(dataset: str, recording: str, judge: str, form: str) -> Paired:
@@ -262,11 +231,7 @@ def recorded(dataset: str, recording: str, judge: str, form: str) -> Paired:
     table = table[table["prompt_form"] == form]
     verdicts = {}
     for name, rows in table.groupby("judge", sort=False):
-        by_pair = rows.pivot(
-            index="pair_id",
-            columns="order",
-            values="value",
-        )
+        by_pair = rows.pivot(index="pair_id", columns="order", values="value")
         if set(ORDERS).issubset(by_pair.columns):
             by_pair = by_pair.reindex(frame["pair_id"])
             verdicts[str(name)] = _by_order(by_pair)
@@ -324,7 +289,7 @@ def measured(paired: Paired) -> Numbers:
         "subsets": _subsets(paired),
     }
     if paired.both_orders:
-        effect = paired.order_effect()
+        effect = statistics.order_effect(*verdicts, groups=paired.groups)
         numbers["swap"] = interval(effect)
         numbers["swap"]["kappa"] = effect.kappa
         numbers["first"] = paired.mean(_shown_first(verdicts))
@@ -395,7 +360,7 @@ def _longer(frame: pd.DataFrame) -> np.ndarray | None:
         return None
     first = statistics.baselines.length(frame["output_1"].tolist())
     second = statistics.baselines.length(frame["output_2"].tolist())
-    verdicts = _higher(first, second)
+    verdicts = higher(first, second)
     return np.stack([verdicts, verdicts])
 
 
@@ -403,7 +368,7 @@ def _pull(paired: Paired, longer: np.ndarray) -> Numbers:
     """How much more often does the judge err where people prefer the shorter output
     than where they prefer the longer? 1 of a judge that takes the longer one always.
     """
-    preference = paired.frame["preference"].to_numpy(dtype=float)
+    preference = paired.preference
     wrong = 1 - paired.right(paired.verdicts())
     told = (preference > 0) & (longer > 0) & ~np.isnan(wrong)
     agrees = told & (preference == longer)
@@ -413,18 +378,16 @@ def _pull(paired: Paired, longer: np.ndarray) -> Numbers:
             f"people prefer the longer, or the shorter, in fewer than {FEWEST_PAIRS} "
             "pairs"
         )
-    return difference_interval(wrong, differs, agrees, paired.frame["input_id"])
+    return difference_interval(wrong, differs, agrees, paired.groups)
 
 
 def _subsets(paired: Paired) -> list[Numbers]:
     """The accuracy in each subset, a row a subset; no rows where the set names none."""
-    rows: list[Numbers] = []
-    frame = paired.frame
-    if "subset" not in frame:
-        return rows
-    for name in frame["subset"].unique():
-        is_inside = frame["subset"] == name
-        subset = replace(paired, frame=frame[is_inside])
+    if "subset" not in paired.frame:
+        return []
+    rows = []
+    for name, frame in paired.frame.groupby("subset", sort=False):
+        subset = replace(paired, frame=frame)
         accuracy = subset.accuracy(subset.verdicts())
         rows.append({"subset": str(name), **accuracy})
     return rows

@@ -21,11 +21,9 @@ class PanelSize(Measured):
 
     value: from 1 (all say the same) up; the number of judges where their errors are
         uncorrelated, more where they cancel.
-    judges: how many there are.
     errors: mean correlation of two judges' errors.
     n: outputs that all judges scored and people rated.
     units: inputs, which the interval leaves out one by one.
-    interval: its ends are `low` and `high`.
     reason: what to doubt, "" for nothing.
     """
 
@@ -61,14 +59,15 @@ def panel_size(scores: Any, human: Any, inputs: Any = None) -> PanelSize:
     total = sums.sum(axis=0)
     variances = _error_variances(total)
     value = _worth(variances)
-    reduced = []
-    for unit in sums:
-        reduced.append(_error_variances(total - unit))
-    interval = _interval(value, reduced)
+    interval = _interval(
+        value, [_worth(_error_variances(total - unit)) for unit in sums]
+    )
+    spreads = np.sqrt(np.diag(variances))
+    correlations = variances / np.outer(spreads, spreads)
     return PanelSize(
         value=value,
         judges=len(x),
-        errors=_mean_correlation(variances),
+        errors=float(correlations[np.triu_indices(len(x), 1)].mean()),
         n=len(y),
         units=len(sums),
         interval=interval,
@@ -90,8 +89,7 @@ def _complete(
     labels = np.arange(len(y))
     if inputs is not None:
         labels = np.asarray(inputs)
-    has_scores = ~np.isnan(x).any(axis=0)
-    present = has_scores & ~np.isnan(y)
+    present = ~np.isnan(x).any(axis=0) & ~np.isnan(y)
     x = x[:, present]
     y = y[present]
     _, codes = np.unique(labels[present].astype(str), return_inverse=True)
@@ -105,22 +103,13 @@ def _complete(
     return x, y, codes
 
 
-def _mean_correlation(variances: Floats) -> float:
-    """The mean correlation of two judges' errors."""
-    spreads = np.sqrt(np.diag(variances))
-    correlations = variances / np.outer(spreads, spreads)
-    pairs = np.triu_indices(len(variances), 1)
-    return float(correlations[pairs].mean())
-
-
 def _sums(x: Floats, y: Floats, codes: Any) -> Floats:
     """The sums of products of 1, the scores and the ratings, by input."""
     centred = x - x.mean(axis=1, keepdims=True)
     rows = np.vstack([np.ones_like(y), centred, y - y.mean()]).T
     number = rows.shape[1]
     sums = np.zeros((codes.max() + 1, number, number))
-    products = rows[:, :, None] * rows[:, None, :]
-    np.add.at(sums, codes, products)
+    np.add.at(sums, codes, rows[:, :, None] * rows[:, None, :])
     return sums
 
 
@@ -150,17 +139,14 @@ def _worth(variances: Floats) -> float:
     return mean_variance / of_mean
 
 
-def _interval(value: float, reduced: list[Floats]) -> Interval:
-    """Value -+ t standard errors on the log scale, from leaving out each input."""
-    worths = np.array([_worth(variances) for variances in reduced])
-    number = len(worths)
-    if np.isnan(value) or np.isnan(worths).any():
+def _interval(value: float, reduced: list[float]) -> Interval:
+    """Value -+ t standard errors on the log scale; reduced: without each input."""
+    number = len(reduced)
+    if np.isnan([value, *reduced]).any():
         return Interval(NAN, NAN, "jack-inputs", reason="the judges do not err")
-    logs = np.log(worths)
-    squares = ((logs - logs.mean()) ** 2).sum()
-    error = np.sqrt((number - 1) / number * squares)
-    quantile = special.stdtrit(number - 1, 0.975)
-    reach = float(quantile * error)
+    logs = np.log(reduced)
+    error = np.sqrt((number - 1) / number * ((logs - logs.mean()) ** 2).sum())
+    reach = float(special.stdtrit(number - 1, 0.975) * error)
     low = float(value * np.exp(-reach))
     high = float(value * np.exp(reach))
     return Interval(low, high, "jack-inputs", f"|df:{number - 1}")

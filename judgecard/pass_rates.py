@@ -26,8 +26,7 @@ class PassRate(Measured):
     """The share of a system's outputs that people would pass, in [0, 1]; NaN with a
     reason where the judge scored none of them or is no better than chance.
 
-    apparent: the share that the judge passes, in [0, 1].
-    n: outputs that the judge scored.
+    apparent: the share that the judge passes. n: outputs that the judge scored.
     """
 
     value: float
@@ -48,7 +47,6 @@ class PassRates(Result):
     sensitivity, specificity: share of the outputs that people pass (fail) which the
         judge passes (fails), too.
     n_passed, n_failed: rated and judged outputs that pass, and that fail.
-    reason: that one of them is below `FEW_LABELS`; else "".
     """
 
     names: tuple[str, ...]
@@ -87,8 +85,6 @@ def pass_rates(
 
     judge, human: 1 pass, 0 fail, NaN where there is no verdict or rating; `X[system,
         input]`, or flat for one system.
-    names: one a system; numbers from 1 when None.
-    confidence: of the intervals, in (0, 1).
     Raises: ValueError for other values, names that do not fit, no rated output that
         passes, or none that fails.
     Source: Rogan and Gladen 1978; Lang and Reiczigel 2014, section 2.
@@ -141,23 +137,22 @@ def _rate(
     outputs that pass, and that fail.
     """
     own = verdicts[~np.isnan(verdicts)]
-    method = "lang-reiczigel"
-    settings = arrays.confidence_setting(confidence)
-    if not len(own):
-        reason = "the judge scored no output"
-        no_interval = Interval(name=method, settings=settings)
-        return PassRate(NAN, name, NAN, 0, no_interval, reason)
-    apparent = float(own.mean())
+    apparent = float(own.mean()) if len(own) else NAN
     # Youden's index: 0 for a judge that guesses.
     informed = float(passed.mean() + failed.mean() - 1)
-    if informed <= 0:
+    reason = ""
+    if not len(own):
+        reason = "the judge scored no output"
+    elif informed <= 0:
         reason = "the judge tells passed from failed outputs no better than chance"
-        no_interval = Interval(name=method, settings=settings, reason=reason)
-        return PassRate(NAN, name, apparent, len(own), no_interval, reason)
-    value = (apparent + float(failed.mean()) - 1) / informed
-    ends = _lang_reiczigel(own, passed, failed, confidence)
-    interval = Interval(*ends, method, settings)
-    return PassRate(float(np.clip(value, 0, 1)), name, apparent, len(own), interval)
+    value = low = high = NAN
+    if not reason:
+        value = (apparent + float(failed.mean()) - 1) / informed
+        low, high = _lang_reiczigel(own, passed, failed, confidence)
+    settings = arrays.confidence_setting(confidence)
+    interval = Interval(low, high, "lang-reiczigel", settings, reason=reason)
+    value = float(np.clip(value, 0, 1))
+    return PassRate(value, name, apparent, len(own), interval, reason)
 
 
 def _lang_reiczigel(

@@ -5,14 +5,15 @@ baselines.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from nlgeval_lib import datasets, statistics
+from nlgeval_lib import statistics
 from nlgeval_lib.scoring import rows
 from nlgeval_lib.scoring.cells import InputError, is_missing
 from nlgeval_lib.scoring.columns import is_fact
@@ -21,65 +22,41 @@ from nlgeval_lib.scoring.score_files import score_columns
 # The columns that are taken for families and topics unless others are named.
 FAMILY = "system_family"
 TOPIC = "topic"
+_KIND = re.compile(r"rater_(?:(.+)_)?\d+$")
 # How the baselines are called in a table.
 CONSTANT = "constant (baseline)"
 LENGTH = "output length (baseline)"
 RANDOM = "random (baseline)"
-RELATED = (
-    "{dataset}: {many} of {systems} systems are of one family ({family}); a column "
-    "system_family takes families as the units"
-)
 
 
-def rater_kinds(columns: Sequence[str], prefix: str) -> dict[str, list[str]]:
-    """The columns of single raters by their kind: people of one kind can stand for each
-    other, experts and crowd workers cannot.
+def rater_kinds(frame: pd.DataFrame) -> dict[str, list[str]]:
+    """Kind of rater -> the columns of its raters, of kinds with two raters and more:
+    people of one kind can stand for each other, experts and crowd workers cannot.
 
-    prefix: how the columns of raters begin. A name says its kind between the prefix and
-    a number (rater_expert_0); raters without one are one kind, "".
+    A name says its kind before a number (rater_expert_0); raters without one are one
+    kind, "". A column without any rating is no rater.
     """
     kinds: dict[str, list[str]] = {}
-    named = re.compile(re.escape(prefix) + r"(?:(.+)_)?\d+$")
-    for name in columns:
-        is_rater = bool(prefix) and name.startswith(prefix)
-        if not is_rater or is_fact(name, prefix):
-            continue
-        match = named.match(name)
-        kind = ""
-        if match and match[1]:
-            kind = match[1]
-        kinds.setdefault(kind, []).append(name)
-    return kinds
-
-
-def numeric_raters(frame: pd.DataFrame, prefix: str) -> dict[str, list[str]]:
-    """The kinds of raters with two or more columns of numbers, each with these columns.
-
-    Mean ratings, ids and columns without any value are no raters.
-    """
-    usable = []
     for name in map(str, frame.columns):
-        if name in (rows.RATING, *rows.IDS):
-            continue
-        column = frame[name]
-        if pd.api.types.is_numeric_dtype(column) and column.notna().any():
-            usable.append(name)
-    kinds = rater_kinds(usable, prefix)
+        is_rater = name.startswith("rater_") and not is_fact(name)
+        if is_rater and frame[name].notna().any():
+            match = _KIND.match(name)
+            kind = match[1] if match else ""
+            kinds.setdefault(kind or "", []).append(name)
     return {kind: names for kind, names in kinds.items() if len(names) > 1}
 
 
-def with_mean(data: rows.Rows, prefix: str) -> rows.Rows:
+def with_mean(data: rows.Rows) -> rows.Rows:
     """The rows with the mean of the raters that the user named as `human`, where the
     file has no other; as they are where it has, or nobody named two raters.
-
-    prefix: how the columns of raters begin, "" for none.
     """
     plan = data.plan
-    if not prefix or rows.RATING in data.theirs:
+    if rows.RATING in data.theirs:
         return data
     raters: list[str] = []
     for ours, names in plan.sources.items():
-        if plan.why[ours] == "said" and ours.startswith(prefix) and not is_fact(ours):
+        is_said = plan.why[ours] == "said"
+        if is_said and ours.startswith("rater_") and not is_fact(ours):
             raters += names
     if len(raters) < 2:
         return data
@@ -112,11 +89,10 @@ def ratings_in(columns: Iterable[str]) -> list[str]:
 def groups(
     frame: pd.DataFrame, column: str | None, default: str, key: str, file: str
 ) -> np.ndarray | None:
-    """The family of each row's system, or the topic of its input; one that has none is
-    its own.
+    """The family of each row's system, or the topic of its input, a label a row; one
+    that has none is its own. None where there is no such column, or no column `key`.
 
-    column: the column with families or topics; None for the default one, "" for none.
-    Returns: a label a row; None where there is no such column, or no column `key`.
+    column: with families or topics; None for the default one, "" for none.
     Raises: InputError for an unknown column, and for a system (or input) of two groups.
     """
     name = default if column is None else column
@@ -154,32 +130,26 @@ def places(frame: pd.DataFrame) -> pd.DataFrame:
     return places
 
 
-def group_labels(frame: pd.DataFrame, by: str | None) -> np.ndarray:
-    """The group of each row; "" for a row without one."""
+def grouped(
+    data: rows.Rows, by: str | None
+) -> Iterator[tuple[str, npt.NDArray[np.intp]]]:
+    """The groups of rows in the order in which they appear: label and places.
+
+    by: the column whose values are groups; None: `aspect` where it is there, "": one
+    group, which has the label "".
+    Raises: InputError for an unknown column.
+    """
+    frame = data.frame
+    if by is None:
+        by = "aspect" if "aspect" in frame else ""
+    if by and by not in frame:
+        raise InputError(f"--by {data.lacks(by)}")
     labels = [""] * len(frame)
     if by:
         labels = ["" if is_missing(label) else str(label) for label in frame[by]]
-    return np.array(labels, dtype=object)
-
-
-def related_systems(frame: pd.DataFrame) -> str:
-    """A note on systems of a known data set that are of one family; "" for none."""
-    named = frame.get("dataset")
-    if named is None or "system_id" not in frame or named.nunique() != 1:
-        return ""
-    dataset = str(named.iloc[0])
-    systems = list(map(str, frame["system_id"].unique()))
-    from nlgeval_lib.datasets import families
-
-    counts = pd.Series(families.of_systems(dataset, systems)).value_counts()
-    if not datasets.has(dataset) or counts.empty or counts.iloc[0] < 2:
-        return ""
-    return RELATED.format(
-        dataset=dataset,
-        many=counts.iloc[0],
-        systems=len(systems),
-        family=counts.index[0],
-    )
+    column = np.array(labels, dtype=object)
+    for label in dict.fromkeys(labels):
+        yield label, np.flatnonzero(column == label)
 
 
 def baselines(

@@ -8,7 +8,6 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -98,25 +97,19 @@ class Settings:
 
     levels: of aggregation, of `statistics.LEVELS`: dataset, input, system.
     coefs: names of `statistics.COEFFICIENTS`, or kendall.
-    nan: the policy for a rated output without a score, one of `statistics.POLICIES`.
     ci: "auto" (`statistics.intervals`), "none", or a name of `statistics`'s.
-    n_boot: resamples of an interval by bootstrap.
-    n_perm: resamples of a permutation test.
+    n_boot, n_perm: resamples of an interval by bootstrap, of a permutation test.
     seed: of resamples, and of the random baseline.
     correct: the correction of p-values, one of `statistics`'s.
     compare: whether every two scores are compared.
     baselines: whether what costs nothing and the raters' ceiling stand in the table.
-    raters: how the columns of single raters begin, for the ceiling; "" for none.
-    family: the column of the systems' families; None takes `system_family` where it is
-    there, "" takes none.
-    topic: the column of the inputs' topics; None takes `topic` where it is there, ""
-    none.
+    family, topic: the columns of the systems' families and the inputs' topics; None
+    takes `system_family` and `topic` where they are there, "" takes none.
     Raises: InputError for a word that is not allowed, naming the option.
     """
 
     levels: Sequence[str] = ("dataset",)
     coefs: Sequence[str] = ("pearson", "spearman", "kendall-b")
-    nan: str = "drop"
     ci: str = "auto"
     n_boot: int = 1000
     n_perm: int = 1000
@@ -124,7 +117,6 @@ class Settings:
     correct: str = "holm"
     compare: bool = True
     baselines: bool = True
-    raters: str = "rater_"
     family: str | None = None
     topic: str | None = None
 
@@ -135,7 +127,6 @@ class Settings:
         options = {
             "level": (self.levels, statistics.LEVELS),
             "coef": (self.coefs, ("kendall", *statistics.COEFFICIENTS)),
-            "nan": ((self.nan,), statistics.POLICIES),
             "correct": ((self.correct,), METHODS),
             "ci": ((self.ci,), ("auto", "none", *intervals)),
         }
@@ -188,18 +179,16 @@ def score_columns(data: Rows, asked: Sequence[str]) -> list[str]:
 def needed(
     scores: Sequence[str], settings: Settings, by: str | None = None
 ) -> Callable[[str], bool]:
-    """A test for the columns that take part in `correlate`: of a large file no other
-    one is read.
-
-    Returns: a function that says of a column's name whether it takes part.
+    """What says of a column's name whether it takes part in `correlate`: of a large
+    file no other one is read.
     """
     columns = {*scores, *map(training_column, scores), rows.RATER, "output"}
-    columns.add(PROBABILITY)
-    columns |= {rows.RATING, *rows.IDS, by or "aspect", "dataset"}
+    columns |= {PROBABILITY, rows.RATING, *rows.IDS, by or "aspect"}
     columns |= {settings.family or rated_columns.FAMILY}
     columns |= {settings.topic or rated_columns.TOPIC}
-    raters = settings.raters if settings.baselines else ""
-    return lambda name: name in columns or bool(raters and name.startswith(raters))
+    return lambda name: (
+        name in columns or (settings.baselines and name.startswith("rater_"))
+    )
 
 
 def correlate(
@@ -219,7 +208,6 @@ def correlate(
     `settings` need inputs and systems that the file does not name.
     """
     settings = settings or Settings()
-    notes: list[str] = []
     if rows.RATING not in data.frame.columns:
         likely = nearest(data.plan, data.columns, rows.RATING) or "COLUMN"
         raise InputError(
@@ -229,12 +217,7 @@ def correlate(
     if not data.frame[rows.RATING].notna().any():
         column = data.theirs.get("human", "human")
         raise InputError(f"{data.name}: no row has a rating in {column!r}")
-    # Where the file gives no families, the note names the column that would.
-    if note := rated_columns.related_systems(data.frame):
-        has_families = rated_columns.FAMILY in data.frame.columns
-        if not has_families and settings.family is None:
-            notes.append(note)
-    tables = _Tables(settings, notes)
+    tables = _Tables(settings)
     for group in _groups(data, scores, settings, by):
         tables.add_group(group)
     return tables.result()
@@ -242,7 +225,7 @@ def correlate(
 
 @dataclass(frozen=True)
 class _Group:
-    """The rows of one group, in columns of their length.
+    """The rows of one group, in arrays of their length.
 
     label: the group's name, "" for the only one.
     places: `system_id` and `input_id` of each row.
@@ -257,15 +240,15 @@ class _Group:
     places: pd.DataFrame
     flat: bool
     human: np.ndarray
-    scores: Mapping[str, pd.Series]
-    baselines: Mapping[str, pd.Series]
+    scores: Mapping[str, np.ndarray]
+    baselines: Mapping[str, np.ndarray]
     raters: Mapping[str, Sequence[np.ndarray]]
     families: np.ndarray | None = None
     topics: np.ndarray | None = None
 
-    def has_both(self, values: pd.Series) -> np.ndarray:
+    def has_both(self, values: np.ndarray) -> np.ndarray:
         """Which rows have a rating and one of these values."""
-        return values.notna().to_numpy() & ~np.isnan(self.human)
+        return ~np.isnan(values + self.human)
 
 
 def _groups(
@@ -273,18 +256,20 @@ def _groups(
 ) -> Iterator[_Group]:
     """The groups of rows, in the order in which they appear."""
     frame = data.frame
-    if by is None and "aspect" in frame.columns and frame["aspect"].nunique() > 1:
-        by = "aspect"
-    if by and by not in frame.columns:
-        raise InputError(f"--by {data.lacks(by)}")
+    if by is None and "aspect" in frame.columns and frame["aspect"].nunique() < 2:
+        by = ""
     values = {name.removeprefix(OTHER): data.numbers(name) for name in scores}
     baselines = {}
-    raters = {}
+    raters: dict[str, list[np.ndarray]] = {}
     if settings.baselines:
         # A judge that always says the same has a value for acc-eq alone.
         constant = "acc-eq" in settings.coefs
         baselines = rated_columns.baselines(frame, settings.seed, constant)
-        raters = _raters(data, settings)
+        for kind, names in rated_columns.rater_kinds(frame).items():
+            columns = [data.numbers(name) for name in names]
+            present = [column for column in columns if not np.isnan(column).all()]
+            if len(present) > 1:
+                raters[kind] = present
     families = rated_columns.groups(
         frame, settings.family, rated_columns.FAMILY, "system_id", data.name
     )
@@ -295,97 +280,69 @@ def _groups(
     if flat:
         _check_flat(settings)
     places = rated_columns.places(frame)
-    labels = rated_columns.group_labels(frame, by)
-    for label in dict.fromkeys(labels):
-        members = np.flatnonzero(labels == label)
+    human = frame[rows.RATING].to_numpy(dtype=float)
+    for label, members in rated_columns.grouped(data, by):
         ratings = {}
-        for kind, columns in raters.items():
-            ratings[kind] = [column[members] for column in columns]
+        for kind, of_kind in raters.items():
+            ratings[kind] = [column[members] for column in of_kind]
         yield _Group(
             label,
             places.iloc[members],
             flat,
-            frame[rows.RATING].to_numpy(dtype=float)[members],
-            _members(values, members),
-            _members(baselines, members),
+            human[members],
+            {name: column[members] for name, column in values.items()},
+            {name: column[members] for name, column in baselines.items()},
             ratings,
             None if families is None else families[members],
             None if topics is None else topics[members],
         )
 
 
-def _raters(data: Rows, settings: Settings) -> dict[str, list[np.ndarray]]:
-    """The ratings of each single rater, by their kind: kind -> an array a rater."""
-    prefix = settings.raters
-    frame = data.frame
-    for name in frame.columns:
-        is_rater = bool(prefix) and name.startswith(prefix)
-        if is_rater and name not in (rows.RATING, *rows.IDS):
-            frame = frame.assign(**{name: data.numbers(name)})
-    kinds = rated_columns.numeric_raters(frame, prefix)
-    by_kind = {}
-    for kind, names in kinds.items():
-        by_kind[kind] = [frame[name].to_numpy(dtype=float) for name in names]
-    return by_kind
-
-
-def _members(
-    values: Mapping[str, np.ndarray], members: np.ndarray
-) -> dict[str, pd.Series]:
-    """The values of a group's rows, column by column; messages have their names."""
-    series = {}
-    for name, column in values.items():
-        series[name] = pd.Series(column[members], name=name)
-    return series
-
-
 def _check_flat(settings: Settings) -> None:
     """Raises: InputError where settings need to know inputs and systems."""
-    over_units = settings.ci.endswith(("inputs", "systems", "both"))
-    for level in settings.levels:
-        if level != "dataset":
-            option = f"--level {level}"
-        elif over_units:
-            option = f"--ci {settings.ci}"
-        else:
-            continue
+    options = [f"--level {level}" for level in settings.levels if level != "dataset"]
+    if settings.ci.endswith(("inputs", "systems", "both")):
+        options.append(f"--ci {settings.ci}")
+    if options:
         raise InputError(
-            f"{option} needs the columns input_id and system_id (--map input_id=YOURS)"
+            f"{options[0]} needs the columns input_id and system_id "
+            "(--map input_id=YOURS)"
         )
 
 
 class _Tables:
     """The rows of both tables and their notes, filled group by group.
 
-    `correlations` and `differences` collect rows, `notes` what to say, in order and
-    each once. `rests` collects what the intervals rest on.
+    `rests`, what the intervals rest on, ends the notes.
     """
 
-    def __init__(self, settings: Settings, notes: Sequence[str]) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.correlations: list[dict[str, Any]] = []
         self.differences: list[dict[str, Any]] = []
-        self.notes = dict.fromkeys(notes)
-        # These notes end the list.
+        self.notes: dict[str, None] = {}
         self.rests: dict[str, None] = {}
-        ci = None if settings.ci == "none" else settings.ci
-        self.interval = {
-            "ci": ci,
+        self.interval: dict[str, Any] = {
+            "ci": None if settings.ci == "none" else settings.ci,
             "n_boot": settings.n_boot,
             "seed": settings.seed,
         }
 
+    def note(self, text: str) -> None:
+        """Put a sentence among the notes, once."""
+        self.notes[text] = None
+
     def add_group(self, group: _Group) -> None:
         """Both tables' rows of a group, at every level and for every coefficient."""
-        if not group.flat:
+        doubled = int(group.places.duplicated().sum())
+        if group.flat:
+            self.note(NO_IDS)
+        else:
             self._note_incomplete_systems(group)
         for level in self.settings.levels:
             grid = Grid(group.places, level, group.flat, group.families, group.topics)
-            doubled = int(group.places.duplicated().sum())
-            if group.flat:
-                self.notes[NO_IDS] = None
-            elif doubled and level == "system":
-                self.notes[SHARED.format(doubled)] = None
+            if doubled and level == "system" and not group.flat:
+                self.note(SHARED.format(doubled))
             for coef in self.settings.coefs:
                 key = {"group": group.label, "level": level, "coef": coef}
                 self._add_correlations(group, grid, key)
@@ -403,34 +360,54 @@ class _Tables:
         incomplete = int((2 * systems < inputs).sum())
         if incomplete:
             fewest = (systems.idxmin(), systems.min())
-            note = FEW.format(incomplete, len(systems), inputs, *fewest)
-            self.notes[note] = None
+            self.note(FEW.format(incomplete, len(systems), inputs, *fewest))
 
     def _add_correlations(
         self, group: _Group, grid: Grid, key: Mapping[str, str]
     ) -> None:
         """A row a score and a baseline."""
+        coef = key["coef"]
         level = key["level"]
-        options = {"nan": self.settings.nan, **self.interval}
         rated = int((~np.isnan(group.human)).sum())
         for name, values in {**group.scores, **group.baselines}.items():
-            if name == rated_columns.CONSTANT and key["coef"] != "acc-eq":
+            if name == rated_columns.CONSTANT and coef != "acc-eq":
                 continue
             # Where `statistics` refuses, the row keeps these NaN.
-            empty = dict.fromkeys(_VALUE, NAN)
+            row: dict[str, Any] = {**key, "score": name, **dict.fromkeys(_VALUE, NAN)}
             n = int(group.has_both(values).sum())
-            row: dict[str, Any] = {**key, "score": name, **empty}
             row["n"] = n
             row["coverage"] = n / rated if rated else NAN
-            arguments = (values, group.human, key["coef"], level)
-            of_raters = partial(_for_other_raters, group, grid, values)
-            row |= _numbers(_VALUE, grid.correlate, arguments, options, of_raters)
-            if "raters_low" in row:
-                self.rests[OTHER_RATERS] = None
+            try:
+                result, _ = grid.correlate(
+                    values, group.human, coef, level, **self.interval
+                )
+            except ValueError as error:
+                row |= {"reason": str(error), "signature": ""}
+            else:
+                is_score = name in group.scores
+                row |= self._numbers(_VALUE, result)
+                if is_score and not math.isnan(result.low):
+                    row |= self._for_other_raters(group, grid, values, result)
+                row |= _words(result)
             row["baseline"] = name in group.baselines
             self.correlations.append(row)
             if name in group.scores:
                 self._note_rests(row["signature"], grid, level)
+
+    def _for_other_raters(
+        self, group: _Group, grid: Grid, values: np.ndarray, correlation: Any
+    ) -> dict[str, Any]:
+        """The interval of a correlation with the mean of the raters of a kind, where
+        others like them would have rated; nothing where `human` is no such mean.
+        """
+        for ratings in group.raters.values():
+            try:
+                ends = grid.other_raters(correlation, values, ratings)
+            except ValueError:
+                continue
+            self.rests[OTHER_RATERS] = None
+            return {"raters_low": ends.low, "raters_high": ends.high}
+        return {}
 
     def _note_rests(self, signature: str, grid: Grid, level: str) -> None:
         """Note what an interval rests on, as its signature says."""
@@ -452,143 +429,104 @@ class _Tables:
     def _add_ceilings(self, group: _Group, grid: Grid, key: Mapping[str, str]) -> None:
         """How well a rater of each kind follows the others of that kind."""
         for kind, ratings in group.raters.items():
-            arguments = (ratings, key["coef"], key["level"])
-            ceiling = _numbers(_VALUE, grid.ceiling, arguments, self.interval)
             kind_before = f"{kind} " if kind else ""
             label = CEILING.format(kind=kind_before, n=len(ratings))
-            row = {**key, "score": label, **ceiling, "baseline": True}
-            self.correlations.append(row)
+            row: dict[str, Any] = {**key, "score": label}
+            try:
+                result = grid.ceiling(
+                    ratings, key["coef"], key["level"], **self.interval
+                )
+            except ValueError as error:
+                row |= {"reason": str(error), "signature": ""}
+            else:
+                row |= self._numbers(_VALUE, result) | _words(result)
+            self.correlations.append({**row, "baseline": True})
 
-    def _note_reversed(self) -> None:
-        """Note the scores that follow the ratings the other way round."""
+    def _add_differences(
+        self, group: _Group, grid: Grid, key: Mapping[str, str]
+    ) -> None:
+        """A row for every two scores; one that `statistics` refuses has the reason."""
+        coef = key["coef"]
+        ci = self.settings.ci
+        # The test is about the same population as the interval.
+        options: dict[str, Any] = {
+            "n_perm": self.settings.n_perm,
+            "seed": self.settings.seed,
+            "coef": "kendall-b" if coef == "kendall" else coef,
+            "level": key["level"],
+            "units": grid.interval(following(ci)),
+        }
+        if ci not in ("none", "fisher"):
+            options |= {"ci": grid.interval(ci), "n_boot": self.settings.n_boot}
+        for first, second in combinations(group.scores, 2):
+            row: dict[str, Any] = {**key, "first": first, "second": second}
+            sides = (group.scores[first], group.scores[second], group.human)
+            try:
+                result = grid.compare(*sides, **options)
+            except ValueError as error:
+                row |= {"difference": NAN, "p": NAN}
+                row |= {"reason": str(error), "signature": ""}
+            else:
+                row |= self._numbers(_DIFFERENCE, result) | _words(result)
+            self.differences.append(row)
+
+    def _numbers(self, columns: Mapping[str, str], result: Any) -> dict[str, Any]:
+        """The numbers of a result; by default also those for the systems at hand, and
+        for systems unlike these.
+        """
+        row = {column: getattr(result, name) for column, name in columns.items()}
+        if self.settings.ci != "auto":
+            return row
+        is_difference = "difference" in columns
+        these = result.these_systems or Answer()
+        others = result.other_systems
+        if math.isnan(row["difference" if is_difference else "value"]):
+            # Without a value there is no answer about any systems.
+            these = others = Answer()
+        row["careful_low"] = others.careful_low
+        row["careful_high"] = others.careful_high
+        row["these_low"] = these.low
+        row["these_high"] = these.high
+        if is_difference:
+            row["p_these"] = these.p
+            row["detectable"] = others.detectable
+            row["detectable_these"] = these.detectable
+        return row
+
+    def result(self) -> Result:
+        """Both tables with ranks and corrected p-values, and the notes."""
+        correlations = pd.DataFrame(self.correlations)
+        differences = pd.DataFrame(self.differences)
         for row in self.correlations:
             # a value of -1 has no interval
             if not row["baseline"] and row["value"] < 0 and not row["ci_high"] >= 0:
-                self.notes[REVERSED.format(**row)] = None
-
-    def _note_baselines(self) -> None:
-        """Note the scores that a baseline reaches."""
-        table = pd.DataFrame(self.correlations)
-        for (_, level, coef), cells in table.groupby(_KEYS, sort=False):
+                self.note(REVERSED.format(**row))
+        for (_, level, coef), cells in correlations.groupby(_KEYS, sort=False):
             # The ceiling costs ratings, so it is no baseline here.
             is_baseline = cells["score"].str.endswith("(baseline)")
             is_score = ~cells["baseline"].astype(bool)
             for baseline in cells[is_baseline].itertuples():
                 for score in cells[is_score].itertuples():
                     if baseline.value >= score.value:
-                        note = BELOW.format(baseline.score, score.score, coef, level)
-                        self.notes[note] = None
-
-    def _add_differences(
-        self, group: _Group, grid: Grid, key: Mapping[str, str]
-    ) -> None:
-        """A row for every two scores."""
-        coef = key["coef"]
-        # The test is about the same population as the interval.
-        options = {
-            "nan": self.settings.nan,
-            "n_perm": self.settings.n_perm,
-            "seed": self.settings.seed,
-            "coef": "kendall-b" if coef == "kendall" else coef,
-            "level": key["level"],
-            "units": grid.interval(following(self.settings.ci)),
-        }
-        if self.settings.ci not in ("none", "fisher"):
-            options |= {"ci": grid.interval(self.settings.ci)}
-            options |= {"n_boot": self.settings.n_boot}
-        for first, second in combinations(group.scores, 2):
-            row: dict[str, Any] = {**key, "first": first, "second": second}
-            arguments = (group.scores[first], group.scores[second], group.human)
-            test = _numbers(_DIFFERENCE, grid.compare, arguments, options)
-            # A pair that `statistics` refuses keeps its row, with the reason.
-            if "p" not in test:
-                row |= {"difference": NAN, "p": NAN}
-            self.differences.append(row | test)
-
-    def result(self) -> Result:
-        """Both tables with ranks and corrected p-values, and the notes."""
-        correlations = pd.DataFrame(self.correlations)
-        differences = pd.DataFrame(self.differences)
+                        names = (baseline.score, score.score)
+                        self.note(BELOW.format(*names, coef, level))
         if len(differences):
             differences = _corrected(differences, self.settings)
             sure = self.settings.correct in SURE
             correlations = _ranked(correlations, differences, sure)
-        self._note_reversed()
-        self._note_baselines()
         notes = (*self.notes, *self.rests)
         return Result(_tidy(correlations), _tidy(differences), notes)
 
 
-def _numbers(
-    columns: Mapping[str, str],
-    measure: Callable[..., Any],
-    arguments: Sequence[Any],
-    options: Mapping[str, Any],
-    further: Callable[[Any], Mapping[str, Any]] | None = None,
-) -> dict[str, Any]:
-    """The numbers of a result, its reason and signature, and `further` ones of it."""
-    try:
-        result = measure(*arguments, **options)
-    except ValueError as error:
-        return {"reason": str(error), "signature": ""}
-    # `Grid.correlate` gives the result and what a mean of several is made from.
-    if isinstance(result, tuple):
-        result = result[0]
-    row = {}
-    for column, attribute in columns.items():
-        row[column] = getattr(result, attribute)
-    if options.get("ci") == "auto":
-        is_difference = "p" in columns
-        row |= _for_these(result, is_difference)
-    if further is not None:
-        row |= further(result)
-    row["influence"] = ""
+def _words(result: Any) -> dict[str, str]:
+    """What a result says in words."""
     influence = result.influence
-    if influence is not None and influence.is_notable:
-        row["influence"] = str(influence)
-    row["reason"] = result.reason
-    row["signature"] = result.signature()
-    return row
-
-
-def _for_these(result: Any, difference: bool) -> dict[str, Any]:
-    """The answer for the systems at hand, and for systems unlike these, beside that for
-    others like them: interval, p, and the smallest difference that a test would find.
-    """
-    these = result.these_systems or Answer()
-    others = result.other_systems
-    value = result.difference if difference else result.value
-    if math.isnan(value):
-        # Without a value there is no answer about any systems.
-        these = others = Answer()
-    row = {
-        "careful_low": others.careful_low,
-        "careful_high": others.careful_high,
-        "these_low": these.low,
-        "these_high": these.high,
+    is_notable = influence is not None and influence.is_notable
+    return {
+        "influence": str(influence) if is_notable else "",
+        "reason": result.reason,
+        "signature": result.signature(),
     }
-    if difference:
-        row["p_these"] = these.p
-        row["detectable"] = others.detectable
-        row["detectable_these"] = these.detectable
-    return row
-
-
-def _for_other_raters(
-    group: _Group, grid: Grid, values: pd.Series, correlation: Any
-) -> dict[str, Any]:
-    """The interval of a correlation with the mean of the raters of a kind, where others
-    like them would have rated; nothing where `human` is no such mean.
-    """
-    if math.isnan(correlation.low) or values.name not in group.scores:
-        return {}
-    for ratings in group.raters.values():
-        try:
-            ends = grid.other_raters(correlation, values, ratings)
-        except ValueError:
-            continue
-        return {"raters_low": ends.low, "raters_high": ends.high}
-    return {}
 
 
 def _corrected(pairs: pd.DataFrame, settings: Settings) -> pd.DataFrame:

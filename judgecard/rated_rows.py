@@ -72,17 +72,13 @@ def prepared(
     data = _with(data, {name: data.numbers(name) for name in present})
     data = _wide(data, scores, humans, notes)
     further = [name for name in data.frame if str(name).startswith("rater_")]
-    ratings = [
-        name for name in dict.fromkeys((*humans, *further)) if name in data.frame
-    ]
-    for names, scale, option in (
-        (scores, said.scale, "--scale"),
-        (ratings, said.human_scale, "--human-scale"),
-    ):
-        if names is scores and scale and not said.enforced:
-            continue
-        for name in names:
-            data = _on_scale(data, name, scale, option, notes)
+    people = dict.fromkeys((*humans, *further))
+    ratings = [name for name in people if name in data.frame]
+    if said.enforced or not said.scale:
+        for name in scores:
+            data = _on_scale(data, name, said.scale, "--scale", notes)
+    for name in ratings:
+        data = _on_scale(data, name, said.human_scale, "--human-scale", notes)
     turned = {}
     for name in said.reverse:
         if name not in (*scores, *ratings):
@@ -181,9 +177,8 @@ def _by_rater(data: Rows, group: np.ndarray, notes: list[str]) -> pd.DataFrame:
     if nameless.any():
         place = data.place(data.given.index[np.argmax(nameless)], RATER)
         raise InputError(f"{place} is missing, and a rating is there: who rated?")
-    if several := int(
-        pd.DataFrame({"output": group, "rater": raters}).duplicated().sum()
-    ):
+    several = int(pd.DataFrame({"output": group, "rater": raters}).duplicated().sum())
+    if several:
         notes.append(
             f"{counted_noun(several, 'rating is', 'ratings are')} by one rater of one "
             "output again, and their mean is taken; where they are of several aspects, "

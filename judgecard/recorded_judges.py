@@ -28,42 +28,27 @@ def readings(
     read: Callable[..., Any],
     *settings: Any,
 ) -> list[Any]:
-    """What a parser reads in each text, equal texts once; of a text that is not here,
-    what `data/numbers` has of it: value, status and rule.
+    """What a parser reads in each text, in their order; of a `HashedText`, a text that
+    is not here, what `data/numbers` has of it: value, status and rule.
 
-    texts: strings, or `HashedText` for a text that is not here.
-    read: a function of `parsers`.
-    settings: its further arguments, such as the ends of a scale.
-    Returns: a reading a text, in their order.
+    read: a function of `parsers`. settings: its further arguments.
     Raises: TextNotHere where this parser's readings are not saved.
     """
     module = read.__module__.split(".")[-1]
     # Saved readings are found by the parser's name and settings.
-    named_by = [module, read.__name__, *settings]
-    rule = "|".join(map(str, named_by))
-    listed = list(texts)
-    distinct = list(dict.fromkeys(listed))
+    rule = "|".join(map(str, [module, read.__name__, *settings]))
+    distinct = dict.fromkeys(texts)
     hashed = [text for text in distinct if isinstance(text, HashedText)]
     reading_of = _saved_readings(rule, hashed)
     for text in distinct:
         if text not in reading_of:
             reading_of[text] = read(text, *settings)
     if collected.wanted():
-        _collect(rule, distinct, reading_of)
-    return [reading_of[text] for text in listed]
-
-
-def _collect(
-    rule: str,
-    texts: Sequence[str],
-    reading_of: Mapping[Any, Any],
-) -> None:
-    """Put the readings of texts among those that are to be saved."""
-    saved: dict[tuple[bytes, ...], tuple[float, str]] = {}
-    for text in texts:
-        key = (numbers.digest_of(text),)
-        saved[key] = _as_saved(reading_of[text])
-    collected.add(rule, saved)
+        saved: dict[tuple[bytes, ...], tuple[float, str]] = {}
+        for text in distinct:
+            saved[numbers.digest_of(text),] = _as_saved(reading_of[text])
+        collected.add(rule, saved)
+    return [reading_of[text] for text in texts]
 
 
 def _as_saved(reading: Any) -> tuple[float, str]:
@@ -142,18 +127,16 @@ def scores(
     Raises: ValueError where the recording holds texts only, or several values for one
     judge, output and aspect.
     """
-    if isinstance(name, str):
-        recorded = recordings.load(name, **options)
-    else:
-        recorded = name
+    recorded = name
+    if isinstance(recorded, str):
+        recorded = recordings.load(recorded, **options)
     keys = [by, "aspect", *OUTPUT]
     if scale is not None:
         # Texts are parsed for these items alone.
         about_items = recorded["input_id"].isin(items["input_id"])
         first_draws = recorded["draw"] < (draws or math.inf)
         ratings = read_ratings(recorded[about_items & first_draws], scale)
-        means = ratings.groupby(keys, sort=False)["value"].mean()
-        recorded = means.reset_index()
+        recorded = ratings.groupby(keys, sort=False)["value"].mean().reset_index()
     if "value" not in recorded or recorded["value"].isna().all():
         raise ValueError("the recording holds texts, not values; parse them first")
     repeated = int(recorded.duplicated(keys).sum())
@@ -162,22 +145,14 @@ def scores(
             f"{repeated} values beyond the first for one judge, aspect and output; "
             "choose a prompt form and reduce the draws"
         )
-    return _placed(recorded, items, by)
-
-
-def _placed(
-    recorded: pd.DataFrame, items: pd.DataFrame, by: str
-) -> dict[str, ByAspect]:
-    """The values in the order of the items: {judge: {aspect: a value an item}}."""
+    # in the order of the items
     wide = recorded.pivot(index=OUTPUT, columns=[by, "aspect"], values="value")
-    places = pd.MultiIndex.from_frame(items[OUTPUT])
-    wide = wide.reindex(places)
+    wide = wide.reindex(pd.MultiIndex.from_frame(items[OUTPUT]))
     by_judge: dict[str, ByAspect] = {}
     pairs = recorded[[by, "aspect"]].drop_duplicates()
     for judge, aspect in pairs.itertuples(index=False, name=None):
         by_aspect = by_judge.setdefault(str(judge), {})
-        values = wide[judge, aspect]
-        by_aspect[str(aspect)] = values.to_numpy(dtype=float)
+        by_aspect[str(aspect)] = wide[judge, aspect].to_numpy(dtype=float)
     return by_judge
 
 
@@ -203,8 +178,7 @@ def of_one(
         recorded = recorded[recorded["judge"] == judge]
     if prompt_form:
         recorded = recorded[recorded["prompt_form"] == prompt_form]
-    about_items = recorded["input_id"].isin(items["input_id"])
-    recorded = recorded[about_items]
+    recorded = recorded[recorded["input_id"].isin(items["input_id"])]
     if read:
         values = []
         for reading in readings(recorded["text"], read):

@@ -11,7 +11,7 @@ import numpy as np
 from judgecard.aspect import Aspect
 from judgecard.cells import Numbers, interval, interval_or_reason, value_or_reason
 from judgecard.estimates import estimate
-from judgecard.judged import rater_kinds
+from judgecard.rated_columns import rater_kinds
 from judgecard.variance import variance_components
 from nlgeval_lib import statistics
 
@@ -23,14 +23,11 @@ FEWEST_LABELLED = 5
 
 
 def raters(aspect: Aspect) -> Numbers:
-    """May the judge replace a rater?
+    """May the judge replace a rater of one kind (experts where there are any)?
 
-    Raters of one kind are taken: experts where there are any. How each follows the mean
-    of the others is set beside how the judge follows the same means.
-
-    Returns: `kind` and `number` of the raters; for each level `rater` and `judge`, both
-    Kendall's tau-b; `alt_test` of the judge and of a constant. A `reason` alone where
-    there are no ratings of single raters.
+    Returns: `kind` and `number` of the raters; for each level the tau-b of a `rater`,
+    and of the `judge`, with the mean of the others; `alt_test` of the judge and of a
+    constant. A `reason` alone where there are no ratings of single raters.
     """
     kinds = rater_kinds(aspect.rows)
     if not kinds:
@@ -38,8 +35,8 @@ def raters(aspect: Aspect) -> Numbers:
     kind = next(iter(kinds))
     if "expert" in kinds:
         kind = "expert"
-    columns = aspect.rows[kinds[kind]]
-    ratings = columns.to_numpy(dtype=float).T
+    ratings = aspect.rows[kinds[kind]].to_numpy(dtype=float).T
+    kind = kind or "rater"
     numbers: Numbers = {"kind": kind, "number": len(ratings)}
     # (rater, system, input); of a flat aspect (rater, row)
     stack = np.stack([aspect.matrix(rater) for rater in ratings])
@@ -52,10 +49,7 @@ def raters(aspect: Aspect) -> Numbers:
                 statistics.against_leave_one_out, judge, stack, *settings
             ),
         }
-    if aspect.same_scale():
-        numbers["alt_test"] = value_or_reason(_alt_test, aspect, ratings, kind)
-    else:
-        numbers["alt_test"] = {"reason": aspect.why_no_scale()}
+    numbers["alt_test"] = value_or_reason(_alt_test, aspect, ratings, kind)
     return numbers
 
 
@@ -64,12 +58,12 @@ def _alt_test(aspect: Aspect, ratings: np.ndarray, kind: str) -> Numbers:
 
     Source: Calderon, Reichart and Dror 2025, section 3.
     """
+    if not aspect.same_scale():
+        raise ValueError(aspect.why_no_scale())
     epsilon = EPSILON.get(kind, SKILLED)
     constant = float(np.round(np.nanmean(aspect.human)))
-    scores = {
-        "judge": aspect.values,
-        "constant": np.full(len(aspect.human), constant),
-    }
+    constants = np.full(len(aspect.human), constant)
+    scores = {"judge": aspect.values, "constant": constants}
     numbers: Numbers = {"epsilon": epsilon, "constant_value": constant}
     for name, values in scores.items():
         result = statistics.alt_test(values, ratings, epsilon=epsilon)
@@ -101,8 +95,7 @@ def worth(aspect: Aspect) -> Numbers:
     human = aspect.matrix(aspect.human)
     labelled = min(LABELLED, inputs // 2)
     order = np.random.default_rng(0).permutation(inputs)
-    hidden = order[labelled:]
-    human[:, hidden] = np.nan
+    human[:, order[labelled:]] = np.nan
     estimates = estimate(aspect.matrix(aspect.values), human)
     low, high = aspect.rated_on or (-np.inf, np.inf)
     if not np.isfinite([low, high]).all():
@@ -127,11 +120,10 @@ def worth(aspect: Aspect) -> Numbers:
 
 
 def variance(aspect: Aspect) -> Numbers:
-    """Where is the variance of scores, and of ratings: between systems, between inputs,
-    the rest?
+    """Where is the variance of scores, and of ratings?
 
     Returns: `judge` and `people`, each with the `shares` of its components; `repeats`
-    as well of a judge that was asked again, with what asking again changes.
+    as well of a judge that was asked again.
     Raises: ValueError where inputs and systems are not known.
     """
     if aspect.flat:
@@ -158,9 +150,7 @@ def _shares(scores: np.ndarray, facets: Sequence[str]) -> Numbers:
 
 
 def repeats(aspect: Aspect) -> Numbers:
-    """How far do the draws of one judgment agree?
-
-    Judgments that lack a draw are left out.
+    """How far do the draws of one judgment agree? Those that lack a draw are left out.
 
     Returns: `draws`, how many there are; `same`, the share of judgments whose draws are
     all equal; `icc`, their intraclass correlation.
@@ -174,19 +164,9 @@ def repeats(aspect: Aspect) -> Numbers:
         raise ValueError("no judgment has a score in every draw")
     complete = draws[:, ~gaps]
     all_equal = (complete == complete[0]).all(axis=0)
-    return {
-        "draws": len(draws),
-        "same": float(all_equal.mean()),
-        "icc": _agreement(complete),
-    }
-
-
-def _agreement(draws: np.ndarray) -> Numbers:
-    """The intraclass correlation of the draws, ICC(1,1)."""
-    if np.ptp(draws) == 0:
-        return {"reason": "all draws are equal"}
-    result = statistics.icc(draws, "1,1")
-    icc = interval(result)
-    if np.isnan(result.high):
-        icc["high"] = result.value
-    return icc
+    icc: Numbers = {"reason": "all draws are equal"}
+    if np.ptp(complete) > 0:
+        icc = interval(statistics.icc(complete, "1,1"))
+        if np.isnan(icc["high"]):
+            icc["high"] = icc["value"]
+    return {"draws": len(draws), "same": float(all_equal.mean()), "icc": icc}

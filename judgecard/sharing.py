@@ -7,7 +7,7 @@ from typing import Any
 
 from judgecard import glance, page, verdict
 from judgecard.cards import Card
-from judgecard.pictures import smaller
+from judgecard.web import smaller
 from judgecard.written import Numbers
 from nlgeval_lib import files, tables
 from nlgeval_lib.scoring.cells import InputError

@@ -45,32 +45,24 @@ def read_all(paths: Sequence[str | Path]) -> dict[str, Card]:
 
 
 def verdicts(cards: Mapping[str, Card]) -> pd.DataFrame:
-    """A row a card and set: `card, title, judge, engine, set, verdict`.
-
-    Returns: `verdict` is the whole sentence of the card, of all its sets.
+    """A row a card and set: `card, title, judge, engine, set, verdict`, the whole
+    sentence of the card.
     """
+    columns = ["card", "title", "judge", "engine", "set", "verdict"]
     table = []
     for file, card in cards.items():
-        about = {
-            "card": _short(file),
-            "title": card.numbers["title"],
-            "judge": label(card),
-            "engine": str(card.numbers["judge"].get("engine", "")),
-        }
+        engine = str(card.numbers["judge"].get("engine", ""))
+        about = (_short(file), card.numbers["title"], label(card), engine)
         for name in card.numbers["sets"]:
-            table.append({**about, "set": name, "verdict": card.verdict})
-    columns = ["card", "title", "judge", "engine", "set", "verdict"]
+            table.append((*about, name, card.verdict))
     return pd.DataFrame(table, columns=columns)
 
 
 def rows(cards: Mapping[str, Card]) -> pd.DataFrame:
-    """The cards' numbers in the columns of `notebooks/others/leaderboard.py`.
+    """The cards' numbers, a row each, in the columns of the leaderboard.
 
-    Returns: a row a number: `set, aspect, level, coef, judge, value, ci_low, ci_high,
-    these_low, these_high, systems, n, coverage, tied scores, reason, signature,
-    origin`. A judge of pairs has the level "pairs", the coefficient "accuracy" and one
-    more column, `consistency`: how often it keeps its choice when the options change
-    places.
+    A judge of pairs has the level "pairs", the coefficient "accuracy" and one more
+    column, `consistency`: how often it keeps its choice when the options change places.
     """
     table: list[Row] = []
     for file, card in cards.items():
@@ -92,11 +84,8 @@ def label(card: Card) -> str:
     or the card's title where neither is known.
     """
     judge = card.numbers["judge"]
-    names = []
-    for key in ("model", "prompt form"):
-        if judge.get(key):
-            names.append(str(judge[key]))
-    return ", ".join(names) or card.numbers["title"]
+    names = filter(None, (judge.get("model"), judge.get("prompt form")))
+    return ", ".join(map(str, names)) or card.numbers["title"]
 
 
 def _short(file: str) -> str:
@@ -163,8 +152,7 @@ def among_recorded(cards: Mapping[str, Card]) -> pd.DataFrame:
     is_shown &= of_cards["level"].isin(["dataset", PAIRS])
     of_cards = of_cards[is_shown]
     boards = _saved_boards()
-    has_card = boards["set"].isin(of_cards["set"])
-    recorded = boards[has_card]
+    recorded = boards[boards["set"].isin(of_cards["set"])]
     if recorded.empty:
         sets = ", ".join(sorted(set(of_cards["set"])))
         recorded_sets = ", ".join(sorted(set(boards["set"])))
@@ -172,14 +160,7 @@ def among_recorded(cards: Mapping[str, Card]) -> pd.DataFrame:
             f"no recorded judge of {sets}; there are judges of {recorded_sets}"
         )
     table = pd.concat([recorded, of_cards], ignore_index=True)
-    has_card = table["aspect"].isin(of_cards["aspect"])
-    return _listed(table[has_card])
-
-
-def _listed(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows that have a value, best first in each set and aspect, in the columns
-    that `among_recorded` gives.
-    """
+    table = table[table["aspect"].isin(of_cards["aspect"])]
     columns = {"coef": "measure", "ci_low": "low", "ci_high": "high"}
     table = table.dropna(subset=["value"]).rename(columns=columns)
     table = table.sort_values(
@@ -200,10 +181,7 @@ def _saved_boards() -> pd.DataFrame:
         raise datasets.DataUnavailable(
             "no leaderboard is saved here; nlgeval run others_judges makes it"
         )
-    rated = pd.read_csv(rated_path)
-    is_shown = rated["coef"] == "kendall-b"
-    is_shown &= rated["level"] == "dataset"
-    rated = rated[is_shown]
+    rated = pd.read_csv(rated_path).query("coef == 'kendall-b' and level == 'dataset'")
     pairs = pd.read_csv(pairs_path)
     pairs = pairs.rename(columns={"subset": "aspect", "accuracy": "value"})
     pairs = pairs.assign(coef="accuracy", origin="recorded verdicts")

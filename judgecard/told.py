@@ -24,14 +24,12 @@ _BELOW = ("<", "<=")
 
 @dataclass(frozen=True)
 class Told:
-    """A condition, and what a card says of it.
+    """A condition, with the whole path from the set on, and what a card says of it.
 
-    condition: with the whole path, from the set on.
     outcome: `HOLDS`; `PROVED`, where the whole interval lies beyond the bar; `UNTOLD`,
         where it has the bar inside; `FAILS` of what has no interval, such as a count;
         `MISSING`, where there is no number.
-    number: at the path; NaN where it is missing.
-    low, high: of the interval; NaN where the number has none.
+    number, low, high: at the path; NaN where one is missing.
     words: what a person needs to know, in lines.
     """
 
@@ -49,16 +47,14 @@ class Told:
 
 
 def tell(text: str, numbers: Mapping[str, Any]) -> Told:
-    """What does a card say of a condition?
-
-    Raises: ValueError for a text that is no condition, and for a path that leads
-        nowhere, with the names near it.
+    """What does a card say of a condition? Raises: ValueError for a text that is none,
+    and for a path that leads nowhere, with the names near it.
     """
     condition = _from_the_set(Condition.read(text), numbers)
     number = condition.value(numbers)
     cell = condition.cell(numbers)
     low, high = _interval(condition, cell)
-    outcome = _outcome(condition, numbers, number, low, high)
+    outcome = _outcome(condition, number, low, high)
     answer = Told(condition, outcome, number, low, high, "")
     lines = [_said(answer)]
     if outcome == MISSING:
@@ -98,17 +94,11 @@ def _interval(condition: Condition, cell: Mapping[str, Any]) -> tuple[float, flo
     return low, high
 
 
-def _outcome(
-    condition: Condition,
-    numbers: Mapping[str, Any],
-    number: float,
-    low: float,
-    high: float,
-) -> str:
+def _outcome(condition: Condition, number: float, low: float, high: float) -> str:
     """What is known of the condition, by the number and the interval around it."""
     if math.isnan(number):
         return MISSING
-    if condition.holds(numbers):
+    if condition.holds_for(number):
         return HOLDS
     bar = condition.number
     if condition.op in _ABOVE and not math.isnan(high):

@@ -24,9 +24,8 @@ class Components:
     """Variance of each facet and of each set of facets together, by name
     ("systems:inputs"); the set of all is the residual, noise included.
 
-    levels: how many levels each facet has, by its name.
-    values: estimates by component, which can be below 0; NaN where no two cells tell it
-        from another.
+    levels: how many levels each facet has.
+    values: can be below 0; NaN where no two cells tell a component from another.
     n: cells with a score.
     """
 
@@ -54,8 +53,7 @@ def variance_components(values: Any, facets: Sequence[str]) -> Components:
     """How much of the variance is between systems, inputs, repeats, and in what they do
     together?
 
-    values: an array with an axis a facet, NaN missing.
-    facets: the names of its axes, in order.
+    values: an array with an axis a facet, NaN missing. facets: the names of its axes.
     Raises: ValueError for facets that do not fit, and one with fewer than two levels.
     Source: Koch 1968, Technometrics 10 (symmetric sums of squares).
     """
@@ -110,9 +108,9 @@ def _half_square(
     shared: Facets, facets: Facets, sums: Mapping[Facets, tuple[float, float]]
 ) -> float:
     """Half the mean squared difference of the pairs of cells that share exactly these
-    facets; NaN without such a pair, 0 of a cell with itself.
+    facets; NaN without such a pair.
     """
-    if shared == facets:
+    if shared == facets:  # a cell with itself
         return 0.0
     # From "at least these" to "exactly these", by inclusion and exclusion.
     exact_sum = 0.0

@@ -8,6 +8,7 @@ import base64
 import functools
 import hashlib
 import html
+import io
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,59 +16,14 @@ from typing import Any
 
 import jinja2
 
-from judgecard.pictures import Pictures
-from nlgeval_lib import tables
+from nlgeval_lib import files, tables
 
 # What a notebook's HTML may hold: elements, their attributes, and styles.
-_TAGS = {
-    "a",
-    "abbr",
-    "b",
-    "blockquote",
-    "br",
-    "caption",
-    "code",
-    "col",
-    "colgroup",
-    "dd",
-    "del",
-    "details",
-    "div",
-    "dl",
-    "dt",
-    "em",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "hr",
-    "i",
-    "ins",
-    "kbd",
-    "li",
-    "ol",
-    "p",
-    "pre",
-    "s",
-    "samp",
-    "small",
-    "span",
-    "strong",
-    "sub",
-    "summary",
-    "sup",
-    "table",
-    "tbody",
-    "td",
-    "tfoot",
-    "th",
-    "thead",
-    "tr",
-    "u",
-    "ul",
-}
+_TAGS = (
+    "a abbr b blockquote br caption code col colgroup dd del details div dl dt em h1 "
+    "h2 h3 h4 h5 h6 hr i ins kbd li ol p pre s samp small span strong sub summary sup "
+    "table tbody td tfoot th thead tr u ul"
+)
 _ATTRIBUTES = {
     "*": ["class", "title", "style"],
     "a": ["href"],
@@ -75,14 +31,8 @@ _ATTRIBUTES = {
     "th": ["colspan", "rowspan", "scope"],
 }
 _STYLES = (
-    "color",
-    "background-color",
-    "font-weight",
-    "font-style",
-    "text-align",
-    "width",
-    "height",
-    "vertical-align",
+    "color background-color font-weight font-style text-align width height "
+    "vertical-align"
 )
 # Elements that go with all that is in them.
 _DROPPED = re.compile(
@@ -252,11 +202,11 @@ def _cleaner() -> Any:
     from bleach.css_sanitizer import CSSSanitizer
 
     return bleach.Cleaner(
-        tags=_TAGS,
+        tags=_TAGS.split(),
         attributes=_allowed,
         protocols=["http", "https", "mailto"],
         strip=True,
-        css_sanitizer=CSSSanitizer(allowed_css_properties=list(_STYLES)),
+        css_sanitizer=CSSSanitizer(allowed_css_properties=_STYLES.split()),
     )
 
 
@@ -268,7 +218,49 @@ def _allowed(tag: str, name: str, value: str) -> bool:
     return name in _ATTRIBUTES["*"] or name in _ATTRIBUTES.get(tag, ())
 
 
+FOLDER = "pictures"
+_COLOURS = 128  # enough for charts, and a third of the size
 _PNG = b"\x89PNG\r\n\x1a\n"
+
+
+class Pictures:
+    """Pictures written to `pictures/` below the folder of a site.
+
+    up: the way from a page to that folder.
+    """
+
+    def __init__(self, folder: Path, up: str = "../") -> None:
+        self._folder = folder / FOLDER
+        self._up = up
+
+    def link(self, png: bytes) -> str:
+        """Where a page finds this PNG, whose name is its hash; a new one is written."""
+        name = f"{hashlib.sha256(png).hexdigest()[:16]}.png"
+        path = self._folder / name
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with files.replacing(path) as partial:
+                partial.write_bytes(smaller(png))
+        return f"{self._up}{FOLDER}/{name}"
+
+
+def smaller(png: bytes) -> bytes:
+    """The picture in few colours, on white, where that is smaller; as it is where it
+    cannot be read.
+    """
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(png)) as picture:
+            flat = Image.new("RGB", picture.size, "white")
+            rgba = picture.convert("RGBA")
+            flat.paste(rgba, mask=rgba)
+    except (OSError, ValueError):
+        return png
+    reduced = io.BytesIO()
+    quantized = flat.quantize(_COLOURS, method=Image.Quantize.FASTOCTREE)
+    quantized.save(reduced, "PNG")
+    return min(png, reduced.getvalue(), key=len)
 
 
 def picture(

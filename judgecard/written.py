@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,18 +16,13 @@ Numbers = Mapping[str, Any]
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A Markdown table of rows; "" without rows.
-
-    rows: heading -> cell; all have the headings of the first. Headings and cells are
-        escaped here.
-    """
+    """A Markdown table of rows, heading -> cell, which are escaped here; "" without."""
     if not rows:
         return ""
-    heads = [esc(head) for head in rows[0]]
     lines = []
     for row in rows:
         lines.append([esc(str(cell)) for cell in row.values()])
-    return files.markdown_table(heads, lines)
+    return files.markdown_table([esc(head) for head in rows[0]], lines)
 
 
 def bullets(lines: Iterable[str]) -> str:
@@ -120,22 +116,17 @@ def coefficient(numbers: Any) -> str:
     return f"{value} {these(numbers)} for these systems; for others anything"
 
 
-def these(numbers: Any) -> str:
-    """The interval for these systems alone, a dash where there is none."""
-    return _interval_of(numbers, "these")
-
-
-def families(numbers: Any) -> str:
-    """The interval for other families of systems, a dash where there is none."""
-    return _interval_of(numbers, "families")
-
-
-def _interval_of(numbers: Numbers, question: str) -> str:
-    """The interval that answers a question, "these" or "families"."""
+def these(numbers: Any, question: str = "these") -> str:
+    """The interval for these systems alone, or for other "families" of systems; a dash
+    where there is none.
+    """
     low = numbers.get(f"low_{question}")
     if low is None:
         return DASH
     return f"[{low:.3f}, {numbers[f'high_{question}']:.3f}]"
+
+
+families = functools.partial(these, question="families")
 
 
 def ranks(row: Numbers) -> str:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from nlgeval_lib.scoring.rows import Rows
 
 
+By = Annotated[str | None, option(help="Groups of rows; default aspect, '' for none.")]
+
+
 class Rated(Proposing):
     """How rows with scores and ratings are read."""
 
@@ -75,6 +78,17 @@ class Rated(Proposing):
         for text in notes:
             note(text)
         return data
+
+
+def columns_named(rows: Rows, patterns: Sequence[str]) -> list[str]:
+    """Our columns for names and patterns of the file's."""
+    from nlgeval_lib.scoring.columns import columns_like
+
+    columns = []
+    for pattern in patterns:
+        for name in columns_like(pattern, rows.columns) or [pattern]:
+            columns.append(rows.ours(name))
+    return columns
 
 
 def scale_of(text: str, flag: str = "--scale") -> tuple[float, float] | None:

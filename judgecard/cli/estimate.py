@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from judgecard.cli._rated import Rated, as_text, in_one_column
+from judgecard.cli._rated import By, Rated, as_text, columns_named, in_one_column
 from nlgeval_lib.cli._options import (
     Several,
     command,
@@ -35,7 +35,6 @@ Human = Annotated[
         "(repeatable)."
     ),
 ]
-By = Annotated[str | None, option(help="Groups of rows; default aspect, '' for none.")]
 
 
 Topic = Annotated[
@@ -151,15 +150,11 @@ def plan_labels(options: PlanLabels) -> None:
 def _groups(options: Estimate | PlanLabels, topic: str | None) -> list[Labelled]:
     """The file's rows in groups; topic: as `labelled`. Raises: InputError."""
     from judgecard import labelled_files
-    from nlgeval_lib.scoring.columns import columns_like
 
     asked = options.human or ["human"]
     named = [options.score, *asked]
     rows = options.read(options.file, format=options.input_format, named=named)
-    humans = []
-    for human in asked:
-        humans += columns_like(human, rows.columns) or [human]
-    humans = [rows.ours(human) for human in humans]
+    humans = columns_named(rows, asked)
     score = rows.ours(options.score)
     rows = labelled_files.needed(rows, score, humans, options.by, topic)
     data = options.rated(rows, [score], humans)

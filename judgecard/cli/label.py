@@ -57,8 +57,7 @@ def label(options: Label) -> None:
     rows = options.proposed(
         options.file, ["output"], format=options.input_format, named=strata
     )
-    draw = label_sheets.Draw(options.n, options.by, options.seed)
-    drawn = label_sheets.sheet(rows, draw)
+    drawn = label_sheets.sheet(rows, options.n, options.by, options.seed)
     answered = label_sheets.written(options.output, drawn)
     note("" if len(drawn) == options.n else f"there are only {len(drawn):,} rows")
     typer.echo(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from judgecard.cli._rated import Rated, as_text, in_one_column
+from judgecard.cli._rated import By, Rated, as_text, in_one_column
 from nlgeval_lib.cli._options import (
     SOME_MISSING,
     Several,
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from nlgeval_lib.scoring.rows import Rows
 
 SETTINGS = (
-    "nan",
     "ci",
     "n_boot",
     "n_perm",
@@ -34,7 +33,6 @@ SETTINGS = (
     "correct",
     "compare",
     "baselines",
-    "raters",
     "family",
     "topic",
 )
@@ -71,13 +69,7 @@ class Meta(Rated):
         Several,
         option(help="pearson, spearman, kendall-a, -b, -c or acc-eq (repeatable)."),
     ] = None
-    by: Annotated[
-        str | None, option(help="Groups of rows; default aspect, '' for none.")
-    ] = None
-    nan: Annotated[
-        str,
-        typer.Option(help="Missing scores: drop, error, zero, mean, min, max."),
-    ] = "drop"
+    by: By = None
     ci: Annotated[
         str,
         typer.Option(
@@ -101,9 +93,6 @@ class Meta(Rated):
     baselines: Annotated[
         bool, typer.Option(help="Output length and random scores beside them.")
     ] = True
-    raters: Annotated[
-        str, typer.Option(help="How columns of single raters begin; '' for none.")
-    ] = "rater_"
     family: Annotated[
         str | None,
         option(help="Families of systems; default system_family, '' for none."),
@@ -121,10 +110,6 @@ class Meta(Rated):
             "--labels", help="Scores are labels: kappa, accuracy, which for which."
         ),
     ] = False
-    unread: Annotated[
-        Literal["drop", "wrong", "tie"],
-        typer.Option(help="With --pairs: what a pair without a verdict counts as."),
-    ] = "drop"
     format: Annotated[
         Literal["text", "csv", "markdown", "jsonl"],
         typer.Option(help="The form of the tables."),
@@ -206,8 +191,8 @@ def _rows(options: Meta, ours: str) -> Rows:
     mapping = []
     if options.human:
         mapping.append(f"{ours}={options.human}")
-    if "*" in options.human and options.raters:
-        mapping.append(f"{options.raters}*={options.human}")
+    if "*" in options.human:
+        mapping.append(f"rater_*={options.human}")
     named = options.score or ()
     needs = [] if options.human or options.pairs else ["human"]
     rows = options.proposed(
@@ -219,7 +204,7 @@ def _rows(options: Meta, ours: str) -> Rows:
     )
     if ours != "human" or options.human:
         return rows
-    rows = rated_columns.with_mean(rows, options.raters)
+    rows = rated_columns.with_mean(rows)
     raters = rows.plan.sources.get("human", ())
     if len(raters) > 1:
         note(f"human is the mean of {', '.join(raters)}")
@@ -255,7 +240,7 @@ def _judges_of_pairs(options: Meta) -> None:
     data = rows.only(pair_judges.needed(scores))
     note(data.unused_marks(by_comma(options.missing_values)))
     note(pair_judges.code_of(data, ["preference", *scores]))
-    table = pair_judges.of_file(data, scores, options.unread, options.seed)
+    table = pair_judges.of_file(data, scores, options.seed)
     title = "Verdicts against preferences"
     if options.format == "jsonl":
         title = "correlations"

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from judgecard.cli._rated import Rated, as_text
+from judgecard.cli._rated import By, Rated, as_text, columns_named
 from nlgeval_lib.cli._options import Several, command, echo, note, option, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nlgeval_lib.scoring.rows import Rows
-
-By = Annotated[str | None, option(help="Groups of rows; default aspect, '' for none.")]
 
 
 class Panel(Rated):
@@ -75,20 +73,13 @@ def _titled(group: str, sentence: str) -> str:
 
 def _rows(options: Panel) -> Iterator[dict[str, Any]]:
     """A row a group of the file. Raises: InputError."""
-    from judgecard import rated_columns
+    from judgecard import labelled_files, rated_columns
     from judgecard.panels import panel_size
 
     rows, scores, humans = _read(options)
-    by = options.by
-    if by is None and "aspect" in rows.frame:
-        by = "aspect"
-    labels = rated_columns.group_labels(rows.frame, by or "")
-    ratings = _mean([rows.numbers(name) for name in humans])
-    for label in dict.fromkeys(labels):
-        inside = labels == label
-        scores_inside = []
-        for name in scores:
-            scores_inside.append(rows.numbers(name)[inside])
+    ratings = labelled_files.mean_rating(rows, humans)
+    for label, inside in rated_columns.grouped(rows, options.by):
+        scores_inside = [rows.numbers(name)[inside] for name in scores]
         inputs = None
         if "input_id" in rows.frame:
             inputs = rows.frame["input_id"].to_numpy()[inside]
@@ -116,26 +107,8 @@ def _read(options: Panel) -> tuple[Rows, list[str], list[str]]:
         format=options.input_format,
         named=scores + humans,
     )
-    scores = _columns(rows, scores)
-    humans = _columns(rows, humans)
+    scores = columns_named(rows, scores)
+    humans = columns_named(rows, humans)
     if len(scores) < 2:
         raise ValueError("name two judges or more: --score A --score B, or a pattern")
     return options.rated(rows, scores, humans), scores, humans
-
-
-def _columns(rows: Rows, patterns: list[str]) -> list[str]:
-    """Our columns for names and patterns of the file's."""
-    from nlgeval_lib.scoring.columns import columns_like
-
-    columns = []
-    for pattern in patterns:
-        for name in columns_like(pattern, rows.columns) or [pattern]:
-            columns.append(rows.ours(name))
-    return columns
-
-
-def _mean(ratings: list[Any]) -> Any:
-    """The mean of the ratings that each row has; NaN for a row without any."""
-    import pandas as pd
-
-    return pd.DataFrame(ratings).mean().to_numpy()

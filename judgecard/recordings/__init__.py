@@ -52,13 +52,11 @@ OPTIONAL = tuple(_TABLE.index[_TABLE["optional"] != ""])
 class Recording:
     """One published set of judge outputs.
 
-    title: the recording in a few words.
     dataset: the data set whose ids it has; several with commas between them.
     files: registry paths.
     n_rows: with the default options; 0 where that is not known before.
     kept: what its publisher kept: "text", "value" or "text, value".
     licence: of the files, as their publishers state it.
-    source: the publication.
     """
 
     title: str
@@ -102,12 +100,10 @@ def load(name: str, **options: Any) -> pd.DataFrame:
     """A recording as a tidy frame: one row a judge output.
 
     options: those of its reader that choose rows, such as `aspects`, `judges` and
-    `prompt_forms`, each a list of names; None for all. Without any, files that are not
-    here are fetched several at once.
-    Returns: columns `keys(name)`, then `text` (raw) and/or `value` (float, where the
-    publisher kept a number or a verdict), then what else was kept. `frame.attrs` has
-    its name. Where the files are not here and the numbers are, each text is a
-    `numbers.HashedText`.
+    `prompt_forms`, each a list of names; None for all.
+    Returns: columns `keys(name)`, then `text` (raw) and/or `value` (float), then what
+    else was kept; `frame.attrs` has its name. Where the files are not here and the
+    numbers are, each text is a `numbers.HashedText`.
     Raises: UnknownName; DataUnavailable or ChecksumError; ValueError where the files do
     not fit together.
     """
@@ -131,15 +127,11 @@ _CHOSEN_BY = {
     "aspects": "aspect",
     "prompt_forms": "prompt_form",
     "judges": "judge",
-    "benches": "dataset",
 }
 
 
 def load_numbers(name: str, **options: Any) -> pd.DataFrame:
     """The same frame from `data/numbers`, whether its files are here or not.
-
-    options: as `load` takes them.
-    Returns: the frame; each text is a `numbers.HashedText`.
     Raises: UnknownName; FileNotFoundError where the recording is not among the numbers.
     """
     frame = numbers.rows(name)
@@ -158,8 +150,6 @@ def load_numbers(name: str, **options: Any) -> pd.DataFrame:
 
 def prompts(name: str, **options: Any) -> pd.DataFrame:
     """The prompts that were sent: the recording's keys without `draw`, and `prompt`.
-
-    options: those of the recording's reader of prompts.
     Raises: ValueError where the publisher kept no prompts; otherwise as `load`.
     """
     spec(name)  # raises for an unknown one

@@ -27,12 +27,11 @@ def _wmt_file(system: str) -> str:
     return f"wmt22_zhen/test_wmt22_{system}_llama_ref_data_0_None.txt"
 
 
-def _instructscore(dataset: str, sent: bool = False) -> pd.DataFrame:
+def _instructscore(dataset: str) -> pd.DataFrame:
     """One row an output, one aspect: `mqm` for WMT, its 14 systems and refB, and
     `overall` for WebNLG.
 
     dataset: wmt22_zhen or webnlg2020.
-    sent: the prompts in place of the texts.
 
     `text` is what follows the prompt; it is empty where the prompt filled the judge's
     window and was cut off (54 of WMT). WebNLG has 177 of the 178 inputs (not 1124),
@@ -41,16 +40,8 @@ def _instructscore(dataset: str, sent: bool = False) -> pd.DataFrame:
     is_wmt = dataset == "wmt22_zhen"
     rows = _wmt_rows() if is_wmt else _webnlg_rows()
     frame = pd.DataFrame(rows, columns=["system_id", "input_id", "stored"])
-    prompts = []
-    texts = []
-    for stored in frame.pop("stored"):
-        begin, end, text = stored.partition(_PROMPT_END)
-        prompts.append(begin + end)
-        texts.append(text)
-    if sent:
-        frame["prompt"] = prompts
-    else:
-        frame["text"] = texts
+    # each stored text repeats the prompt before the judge's own
+    frame["text"] = frame.pop("stored").str.partition(_PROMPT_END)[2]
     return frame.assign(
         dataset=dataset,
         aspect="mqm" if is_wmt else "overall",
@@ -111,8 +102,4 @@ FILES: dict[str, tuple[str, ...]] = {
 READERS: dict[str, Callable[..., pd.DataFrame]] = {
     "instructscore_wmt22": lambda: _instructscore("wmt22_zhen"),
     "instructscore_webnlg": lambda: _instructscore("webnlg2020"),
-}
-PROMPTS: dict[str, Callable[..., pd.DataFrame]] = {
-    "instructscore_wmt22": lambda: _instructscore("wmt22_zhen", sent=True),
-    "instructscore_webnlg": lambda: _instructscore("webnlg2020", sent=True),
 }

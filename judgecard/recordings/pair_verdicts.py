@@ -21,23 +21,12 @@ ORDERS = (GIVEN, SWAPPED)
 # -- LLMBar
 
 # those of pairs come first, then those that rate each output
-FORMS = (
-    "Vanilla",
-    "Vanilla_NoRules",
-    "CoT",
-    "Metrics",
-    "Reference",
-    "Metrics_Reference",
-    "Swap",
-    "Swap_CoT",
-    "Vanilla_1shot",
-    "Vanilla_2shot",
-    "Rating",
-    "Rating_NoRules",
-    "Rating_Metrics",
-    "Rating_Reference",
-    "Rating_Metrics_Reference",
-)
+_LISTED = """
+Vanilla Vanilla_NoRules CoT Metrics Reference Metrics_Reference Swap Swap_CoT
+Vanilla_1shot Vanilla_2shot
+Rating Rating_NoRules Rating_Metrics Rating_Reference Rating_Metrics_Reference
+"""
+FORMS = tuple(_LISTED.split())
 _ALL_FORMS_OF_PAIRS = FORMS[:10]
 # judge -> the prompt forms that it was asked
 JUDGES: Mapping[str, tuple[str, ...]] = {
@@ -129,16 +118,15 @@ _VERDICTS = {"0": pairs.TIE, "Tie": pairs.TIE, "1": pairs.FIRST, "2": pairs.SECO
 UNREADABLE = "garbage"  # the publisher's word
 
 
-def load_pandalm(judges=None) -> pd.DataFrame:
-    """One row a judge and pair, in one order alone; the raw texts are not published.
+def load_pandalm() -> pd.DataFrame:
+    """One row a judge and pair, in one order alone; the raw texts are not published,
+    and 25 values of gpt-3.5-turbo are NaN.
 
-    judges: of PANDALM, default both. 25 values of gpt-3.5-turbo are NaN.
     Raises: ValueError for a verdict that is not known.
     Source: Wang et al. 2024, PandaLM.
     """
     rows = []
-    for judge in choose(judges, tuple(PANDALM), "judge"):
-        relpath, field = PANDALM[judge]
+    for judge, (relpath, field) in PANDALM.items():
         for record in fetch.json_file(relpath):
             verdict = str(record[field])
             value = _VERDICTS.get(verdict, math.nan)

@@ -9,21 +9,18 @@ from collections.abc import Callable
 import pandas as pd
 
 from nlgeval_lib.datasets import prometheus
-from nlgeval_lib.datasets.registry import choose
 
 BENCHES = ("vicuna_bench", "mt_bench")
 
 
-def _prometheus_gpt4(benches=None) -> pd.DataFrame:
+def _prometheus_gpt4() -> pd.DataFrame:
     """One row an output and draw: the feedback without its verdict (one kept it), and
     as `value` its score 1-5.
-
-    benches: of BENCHES, default both.
     """
     columns = ["dataset", "input_id", "system_id", "aspect", "judge", "prompt_form"]
     frames = []
     # bench by bench, and in it draw by draw
-    for _, outputs in _benches(benches).groupby("dataset", sort=False):
+    for _, outputs in _benches().groupby("dataset", sort=False):
         for draw in range(prometheus.DRAWS):
             texts = outputs[f"feedback_gpt4_{draw}"]
             values = outputs[f"rater_gpt4_{draw}"]
@@ -31,9 +28,9 @@ def _prometheus_gpt4(benches=None) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _benches(benches=None) -> pd.DataFrame:
+def _benches() -> pd.DataFrame:
     """The outputs of the benches with what names the judge; they have `prompt`."""
-    frames = [prometheus.load(name) for name in choose(benches, BENCHES, "bench")]
+    frames = [prometheus.load(name) for name in BENCHES]
     rows = pd.concat(frames, ignore_index=True)
     return rows.assign(judge="gpt-4-0613", prompt_form="absolute")
 

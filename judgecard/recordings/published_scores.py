@@ -1,12 +1,12 @@
-"""Scores and answers that other authors published, fetched only when asked for: UniEval
-and the metrics of the BARTScore paper, G-Eval's answers, GPT-4's reviews of FLASK.
+"""Scores that other authors published, fetched only when asked for: UniEval and the
+metrics of the BARTScore paper.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -20,13 +20,6 @@ PICKLES = {
     name: f"{name}/bartscore_final_p.pkl"
     for name in ("summeval", "sfres", "sfhot", "bagel")
 }
-# aspect -> G-Eval's file about it
-GEVAL = {
-    aspect: f"geval/gpt4_{aspect[:3]}_detailed.json" for aspect in summeval.SPEC.scale
-}
-DRAWS = 20  # of G-Eval, an output and aspect
-REVIEWS = "flask/chatgpt_review.jsonl"
-Place = tuple[str, str]  # input and system
 
 
 def field(name: str, record: Mapping[str, Any], key: str) -> Any:
@@ -53,34 +46,6 @@ def _number(name: str, value: Any) -> float:
     return float(value)
 
 
-# -- which output of SummEval a record is about
-
-
-def _placed(
-    name: str, records: Iterable[Mapping[str, Any]]
-) -> list[tuple[Place, Mapping[str, Any]]]:
-    """Each record with the ids of its output, (input, system)."""
-    # (source, output) -> the ids of all outputs that read so
-    places: dict[tuple[str, str], list[Place]] = {}
-    for input_id, document in safe_pickle.load(fetch.path(summeval.PICKLE)).items():
-        for system, summary in document["sys_summs"].items():
-            texts = (letters(document["src"]), letters(summary["sys_summ"]))
-            places.setdefault(texts, []).append((input_id, system))
-    placed: list[tuple[Place, Mapping[str, Any]]] = []
-    for record in records:
-        source = letters(str(field(name, record, "source")))
-        output = letters(str(field(name, record, "system_output")))
-        remaining = places.get((source, output))
-        if not remaining:
-            raise ValueError(f"{name}: SummEval has no such output: {output[:60]!r}...")
-        placed.append((remaining.pop(0), record))
-    frame.expect(name, "outputs of SummEval", len(placed), summeval.SPEC.n_items)
-    return placed
-
-
-# -- the readers
-
-
 def _unieval() -> pd.DataFrame:
     """UniEval's score of each output of SummEval and aspect: 1600 x 4.
 
@@ -88,37 +53,30 @@ def _unieval() -> pd.DataFrame:
     Generation.
     """
     name = "unieval_summeval"
+    # (source, output) -> the ids of all outputs that read so
+    places: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for input_id, document in safe_pickle.load(fetch.path(summeval.PICKLE)).items():
+        for system, summary in document["sys_summs"].items():
+            texts = (letters(document["src"]), letters(summary["sys_summ"]))
+            places.setdefault(texts, []).append((input_id, system))
+    records = fetch.json_file(UNIEVAL)
     rows = []
-    for (input_id, system), record in _placed(name, fetch.json_file(UNIEVAL)):
+    for record in records:
+        source = letters(str(field(name, record, "source")))
+        output = letters(str(field(name, record, "system_output")))
+        remaining = places.get((source, output))
+        if not remaining:
+            raise ValueError(f"{name}: SummEval has no such output: {output[:60]!r}...")
+        place = remaining.pop(0)
         predicted = field(name, record, "predict_scores")
         for aspect in summeval.SPEC.scale:
             value = _number(name, field(name, predicted, aspect))
-            rows.append((input_id, system, aspect, value))
+            rows.append((*place, aspect, value))
+    frame.expect(name, "outputs of SummEval", len(records), summeval.SPEC.n_items)
     columns = ["input_id", "system_id", "aspect", "value"]
     scores = pd.DataFrame(rows, columns=columns)
     return scores.assign(
         dataset="summeval", judge="UniEval", prompt_form="published", draw=0
-    )
-
-
-def _geval() -> pd.DataFrame:
-    """GPT-4's answers to G-Eval's prompts: 20 draws an output and aspect, raw.
-
-    Raises: ValueError where an output has another number of draws.
-    Source: Liu et al. 2023, G-Eval.
-    """
-    name = "geval_summeval"
-    rows = []
-    for aspect, relpath in GEVAL.items():
-        for (input_id, system), record in _placed(name, fetch.json_file(relpath)):
-            texts = field(name, record, "all_responses")
-            frame.expect(name, "draws of an output", len(texts), DRAWS)
-            for draw, text in enumerate(texts):
-                rows.append((input_id, system, aspect, draw, str(text)))
-    columns = ["input_id", "system_id", "aspect", "draw", "text"]
-    answers = pd.DataFrame(rows, columns=columns)
-    return answers.assign(
-        dataset="summeval", judge="gpt-4", prompt_form="geval_detailed"
     )
 
 
@@ -179,28 +137,6 @@ def _rated_outputs(name: str, label: str) -> list[tuple[tuple, Any, Any]]:
     return of_summeval
 
 
-def _reviews() -> pd.DataFrame:
-    """GPT-4's reviews of ChatGPT's answers: a row a question and skill.
-
-    `text` is the review's whole text, `value` the score that its authors read from it
-    (NaN for "N/A").
-    Source: Ye et al. 2023, FLASK.
-    """
-    name = "flask_reviews"
-    rows = []
-    for record in fetch.json_lines(REVIEWS):
-        question = f"flask-{field(name, record, 'question_id')}"
-        text = str(field(name, record, "review"))
-        for skill, score in field(name, record, "score").items():
-            value = math.nan if score == "N/A" else _number(name, score)
-            rows.append((question, "chatgpt", str(skill), value, text))
-    columns = ["input_id", "system_id", "aspect", "value", "text"]
-    reviews = pd.DataFrame(rows, columns=columns)
-    return reviews.assign(
-        dataset="flask", judge="gpt-4-0613", prompt_form="flask", draw=0
-    )
-
-
 # data set -> the file of its texts and ratings, of the same form as PICKLES
 _RATED = {name: f"{name}/bartscore_data.pkl" for name in PICKLES}
 FILES: dict[str, tuple[str, ...]] = {
@@ -210,12 +146,8 @@ FILES: dict[str, tuple[str, ...]] = {
         f"bartscore_{name}": (PICKLES[name], *novikova.SPECS[name].files)
         for name in ("sfres", "sfhot", "bagel")
     },
-    "geval_summeval": (*GEVAL.values(), summeval.PICKLE),
-    "flask_reviews": (REVIEWS,),
 }
 READERS: dict[str, Callable[..., pd.DataFrame]] = {
     "unieval_summeval": _unieval,
     **{f"bartscore_{name}": functools.partial(_metrics, name) for name in PICKLES},
-    "geval_summeval": _geval,
-    "flask_reviews": _reviews,
 }

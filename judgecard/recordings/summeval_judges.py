@@ -13,14 +13,6 @@ from nlgeval_lib.datasets import fetch, safe_pickle, summeval
 from nlgeval_lib.datasets.registry import choose
 
 SCORES = "summeval/alttest_llm_annotations.json"
-SCORERS = (
-    "gemini_flash",
-    "gemini_pro",
-    "gpt-4o",
-    "gpt-4o-mini",
-    "llama-31",
-    "mistral-v03",
-)
 # prompt forms of the raw texts; `_llm_summeval` says what they ask
 FORMS = ("rts", "altrts", "mcq", "altmcq", "stareval")
 # judge -> prompt forms that were recorded
@@ -28,11 +20,10 @@ JUDGES = {"gpt-4-0314": FORMS[:1], "gpt-3.5-turbo-0301": FORMS}
 JUDGES |= {f"llama-2-{size}-chat-hf": FORMS[:1] for size in ("7b", "13b", "70b")}
 
 
-def _alttest(judges=None) -> pd.DataFrame:
+def _alttest() -> pd.DataFrame:
     """Six judges' integers 1 to 5: 1600 outputs x 4 aspects x 6 judges, complete, in
     SummEval's order.
 
-    judges: of SCORERS, default all.
     Source: Calderon et al. 2025, The Alternative Annotator Test for LLM-as-a-Judge.
     """
     by_judge = fetch.json_file(SCORES)
@@ -42,7 +33,7 @@ def _alttest(judges=None) -> pd.DataFrame:
         outputs = itertools.product(content["sys_summs"], summeval.SPEC.scale)
         keys += [(document, system, aspect) for system, aspect in outputs]
     rows = []
-    for judge in choose(judges, SCORERS, "judge"):
+    for judge in sorted(by_judge):
         scores = by_judge[judge]
         rows += [(*key, judge, scores["__".join(key)]) for key in keys]
     columns = ["input_id", "system_id", "aspect", "judge", "value"]

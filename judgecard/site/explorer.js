@@ -1,15 +1,14 @@
 // Filters, pages through and shows the judgments of the page's data block. Texts of data only ever become text nodes.
 "use strict";
 (async () => {
-  const [INPUT, SYSTEM, ASPECT, HUMAN, VALUE, STATUS, REASON, GAP, SOURCE, REFERENCE, OUTPUT, TURNS, JUDGE]
-    = Array(13).keys();
+  const [INPUT, SYSTEM, ASPECT, HUMAN, VALUE, STATUS, REASON, GAP, SOURCE, REFERENCE, OUTPUT, TURNS]
+    = Array(12).keys();
   const HEADS = {"input": INPUT, "system": SYSTEM, "aspect": ASPECT, "human": HUMAN, "judge": VALUE, "gap": GAP,
     "status": STATUS};
   const SIZE = 25;
   const packed = atob(JSON.parse(document.getElementById("data").textContent));
   const stream = new Blob([Uint8Array.from(packed, (letter) => letter.charCodeAt(0))]).stream();
-  const {texts, judges, rows} = await new Response(stream.pipeThrough(new DecompressionStream("gzip"))).json();
-  for (const row of rows) row[JUDGE] = judges[row[JUDGE]];
+  const {texts, rows} = await new Response(stream.pipeThrough(new DecompressionStream("gzip"))).json();
   const form = document.getElementById("filters"), one = document.getElementById("one");
   const body = document.querySelector("tbody"), given = new URLSearchParams(location.hash.slice(1));
   let page = 0, chosen = null;
@@ -27,18 +26,13 @@
     if (given.has(name)) node.value = given.get(name);
     node.addEventListener("input", () => { page = 0; list(); });
   }
-  // a link from a table's cell names its row and column: what of these is a choice here is chosen
-  const cell = ` ${(given.get("cell") || "").toLowerCase().replace(/[^a-z0-9]+/g, " ")} `;
   function choice(name, title, place) {
     const select = document.createElement("select");
     const there = [...new Set(rows.map((row) => row[place]))].sort();
     made("option", "all", select, {value: ""});
     for (const text of there) made("option", text || "(none)", select, {value: text});
     control(name, title, select);
-    const named = there.filter((text) => text && cell.includes(` ${text.toLowerCase().replace(/[^a-z0-9]+/g, " ")} `));
-    if (named.length === 1 && !given.has(name)) select.value = named[0];
   }
-  if (judges.length > 1) choice("judge", "Judge", JUDGE);
   choice("system", "System", SYSTEM);
   choice("aspect", "Aspect", ASPECT);
   choice("status", "Status", STATUS);
@@ -54,7 +48,7 @@
   function hits() {
     const asked = Object.fromEntries(new FormData(form));
     const words = asked.text.toLowerCase();
-    const found = rows.filter((row) => (!asked.judge || row[JUDGE] === asked.judge) && (!asked.system || row[SYSTEM] === asked.system)
+    const found = rows.filter((row) => (!asked.system || row[SYSTEM] === asked.system)
       && (!asked.aspect || row[ASPECT] === asked.aspect) && (!asked.status || row[STATUS] === asked.status)
       && (!asked.gap || (row[GAP] !== null && row[GAP] >= +asked.gap))
       && (!words || [row[INPUT], row[REASON], texts[row[SOURCE]], texts[row[OUTPUT]],
@@ -102,7 +96,6 @@
     one.replaceChildren();
     made("h2", [row[INPUT], row[SYSTEM], row[ASPECT]].filter(Boolean).join(" / "), one);
     const gap = row[GAP] === null ? "" : `; their ranks are ${shown(row[GAP])} apart`;
-    if (judges.length > 1) made("p", row[JUDGE], one);
     made("p", `human ${shown(row[HUMAN])}, judge ${shown(row[VALUE])} (${row[STATUS]})${gap}`, one);
     section("Why", row[REASON]);
     section("Input", texts[row[SOURCE]]);

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from judgecard.figures import bars
-from judgecard.figures.style import PALETTE, WIDE, color, cut, new
+from judgecard import figures
+from judgecard.figures import PALETTE, WIDE, color, cut, new
 from reproduction import papers
 from reproduction.papers.counting import WORDS
 
@@ -109,7 +109,7 @@ def _with_both_numbers(cells: pd.DataFrame) -> pd.DataFrame:
 
 def _name_lines(axes: Iterable[Any], heights: Mapping[str, int]) -> None:
     """Name the lines at the left of these axes."""
-    labels = [bars.short(label) for label in heights]
+    labels = [figures.short(label) for label in heights]
     for ax in axes:
         ax.set_yticks(list(heights.values()), labels)
         ax.set_ylim(-0.7, len(heights) - 0.3)
@@ -117,7 +117,7 @@ def _name_lines(axes: Iterable[Any], heights: Mapping[str, int]) -> None:
 
 def _letters_of_a_title(labels: Iterable[str], width: float, columns: int) -> int:
     """How many letters a line of a panel's title holds, by the usual width of one."""
-    label_width = 0.06 * max(len(bars.short(label)) for label in labels)
+    label_width = 0.06 * max(len(figures.short(label)) for label in labels)
     panel_width = (width - label_width) / columns
     return max(10, int(panel_width / 0.085))
 

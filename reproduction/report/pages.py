@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from judgecard import web
-from judgecard.pictures import FOLDER, Pictures
+from judgecard.web import FOLDER, Pictures
 from nlgeval_lib import files
 from reproduction.report import (
     SITE,

@@ -335,7 +335,7 @@ def test_raters_may_have_any_name(nl):
     for name in ("ann_1", "ann_2"):
         frame[name] = frame["human"] + rng.normal(0, 1, len(frame))
     frame.to_csv("s.csv", index=False)
-    rows, _ = records(nl("meta", "s.csv", "--raters", "ann_", *ONE))
+    rows, _ = records(nl("meta", "s.csv", "--map", "rater_*=ann_*", *ONE))
     name = "raters (2), leave-one-out (ceiling)"
     assert name in {row["score"] for row in rows}
 

@@ -18,8 +18,7 @@ from nlgeval_lib import datasets
 from nlgeval_lib.datasets import UnknownName
 from nlgeval_lib.engines import EngineError, ReplayEngine
 from nlgeval_lib.engines.store import Store
-from nlgeval_lib.evaluators import Prometheus, TigerScore
-from nlgeval_lib.records import Sample
+from nlgeval_lib.evaluators import Prometheus
 
 
 def attach(frame: pd.DataFrame, scored: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -45,15 +44,11 @@ def test_form_and_counts(recorded, name):
     assert frame.attrs["name"] == name
 
 
-# recordings whose prompts are known, and another two -> the data set whose ids they
-# have, and its options
-WITH_PROMPTS = {
+# recording -> the data set whose ids it has, and its options
+OF = {
     "acloserlook": ("topical_chat", {}),
     "instructscore_wmt22": ("wmt22_zhen", {"systems": "all"}),
     "instructscore_webnlg": ("webnlg2020", {}),
-}
-OF = {
-    **WITH_PROMPTS,
     "alttest_summeval": ("summeval", {}),
     "llm_summeval": ("summeval", {}),
 }
@@ -69,22 +64,16 @@ def test_ids_are_those_of_the_data_set(recorded, data, name):
 
 
 def test_prompts_show_the_outputs_they_are_about(data, needs):
-    needs(*WITH_PROMPTS)
-    for name, (dataset, options) in WITH_PROMPTS.items():
-        prompts = recordings.prompts(name)
-        wide = datasets.items(data(dataset, **options)).set_index(
-            ["input_id", "system_id"]
-        )["output"]
-        outputs = wide.reindex(
-            pd.MultiIndex.from_frame(prompts[["input_id", "system_id"]])
-        )
-        shown = [
-            output.strip() in prompt
-            for output, prompt in zip(outputs, prompts["prompt"], strict=True)
-        ]
-        # the judge's tokenizer changed rare characters, and cut prompts that were too
-        # long
-        assert np.mean(shown) > 0.98, name
+    needs("acloserlook")
+    prompts = recordings.prompts("acloserlook")
+    places = ["input_id", "system_id"]
+    wide = datasets.items(data("topical_chat")).set_index(places)["output"]
+    outputs = wide.reindex(pd.MultiIndex.from_frame(prompts[places]))
+    shown = [
+        output.strip() in prompt
+        for output, prompt in zip(outputs, prompts["prompt"], strict=True)
+    ]
+    assert np.mean(shown) > 0.98
 
 
 def test_alttest_coherence_of_one_judge(recorded, data):
@@ -192,7 +181,6 @@ def store(tmp_path):
 # peculiarities in them
 PARTS = {
     "acloserlook": {"aspects": ("groundedness",), "prompt_forms": ("geval",)},
-    "tigerscore_outputs": {},
     "prometheus_gpt4": {},
 }
 
@@ -202,9 +190,6 @@ def test_every_text_is_stored_once_under_its_key(name, store, needs):
     needs(name)
     options = PARTS[name]
     frame = recordings.load(name, **options)
-    frame = frame[
-        frame["prompt_form"] != "output"
-    ]  # TIGERScore's texts whose prompt is not known
     done = recorded_store.fill(store, name, **options)
     assert done.completions == len(frame) and done.new == len(frame) - done.repeated
     assert done.requests == len(
@@ -215,7 +200,7 @@ def test_every_text_is_stored_once_under_its_key(name, store, needs):
     again = recorded_store.fill(store, name, **options)
     assert again.new == 0 and again.completions == done.completions
     texts = {store.get(key).text for key in store}
-    if name not in ("prometheus_gpt4", "tigerscore_outputs"):
+    if name != "prometheus_gpt4":
         assert set(frame["text"]) <= texts
     assert store.verify() == []
 
@@ -237,27 +222,3 @@ def test_prometheus_itself_is_answered_by_the_recording(store, needs, data):
     other = Prometheus(sampling={"n": 3})
     with pytest.raises(EngineError, match="960 completions are not in"):
         other.score(frame, engine=ReplayEngine(store, "gpt-4-0613"))
-
-
-def test_tigerscore_itself_is_answered_where_the_prompt_is_known(store, needs):
-    needs("tigerscore_outputs")
-    recorded_store.fill(store, "tigerscore_outputs")
-    sample = Sample(
-        "two", "2 + 3 = 15, so the answer is 12.", instruction="Calculate 2 + 3."
-    )
-    [judged] = TigerScore().judge([sample], engine=ReplayEngine(store, "TIGERScore-7B"))
-    assert judged.value == -10.0 and len(judged.details["errors"]) == 2
-
-
-def test_a_text_that_ended_for_want_of_room_is_marked(tmp_path, needs, monkeypatch):
-    needs("instructscore_wmt22")
-    whole = recordings.load("instructscore_wmt22")
-    part = whole[
-        whole["input_id"].isin(whole.loc[whole["text"] == "", "input_id"].iloc[:3])
-    ]
-    monkeypatch.setattr(recordings, "load", lambda name: part)
-    store = Store(tmp_path)
-    recorded_store.fill(store, "instructscore_wmt22")
-    kept = [store.get(key) for key in store]
-    assert {one.finish_reason for one in kept if one.text} == {"stop"}
-    assert {one.finish_reason for one in kept if not one.text} == {"length"}

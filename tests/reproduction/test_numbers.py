@@ -19,7 +19,7 @@ import pyarrow.parquet as parquet
 import pytest
 from pandas.testing import assert_frame_equal
 
-from judgecard import explorer, recorded_judges, recordings
+from judgecard import recorded_judges, recordings
 from nlgeval_lib import datasets, evaluators, files, parsers, statistics
 from nlgeval_lib.datasets import numbers
 from nlgeval_lib.datasets.numbers import HashedText, TextNotHere
@@ -438,15 +438,3 @@ def test_an_output_is_the_same_without_texts(output, mirror, tmp_path, needs) ->
     record = next((tmp_path / "without").rglob(f"results/**/{output}.json"))
     said = json.loads(record.read_text(encoding="utf-8"))
     assert said["numbers"]["origin"].endswith("texts not here")
-
-
-def test_recorded_judgments_are_shown_by_number_without_texts(monkeypatch) -> None:
-    """Ids, ratings, values and hashes; and the page says that texts are not here."""
-    monkeypatch.setenv("NLGEVAL_OFFLINE", "1")
-    monkeypatch.setattr(datasets.fetch, "local", lambda relpath: None)
-    options = {"aspects": ["naturalness"], "prompt_forms": ["geval"]}
-    shown = next(iter(explorer.recorded("acloserlook", **options)))
-    assert "texts are not here" in shown.note
-    assert shown.frame["value"].notna().mean() > 0.9
-    assert shown.frame["output"].str.startswith("sha256:").all()
-    assert "texts are not here" in shown.page()

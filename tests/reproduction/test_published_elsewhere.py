@@ -183,7 +183,7 @@ def test_mt_bench_pairs_and_ties(put):
 
 @pytest.fixture
 def records(mirror):
-    """SummEval as UniEval's and G-Eval's files have it, a record an output."""
+    """SummEval as UniEval's file has it, a record an output."""
     documents = safe_pickle.load(mirror / "summeval" / "bartscore_data.pkl")
     return [
         {
@@ -219,16 +219,6 @@ def test_unieval_on_summeval(put, records, data):
         recordings.load("unieval_summeval")
 
 
-def test_geval_on_summeval(put, records):
-    for record in records:
-        record["all_responses"] = ["4", " 5"] * 10
-    for relpath in published_scores.GEVAL.values():
-        put(relpath, records)
-    found = recordings.load("geval_summeval")
-    assert len(found) == recordings.spec("geval_summeval").n_rows
-    assert set(found["text"]) == {"4", " 5"} and found["draw"].max() == 19
-
-
 @pytest.mark.parametrize("name", ["summeval", "sfres", "sfhot", "bagel"])
 def test_metrics_beside_the_ratings(put, mirror, data, name):
     """numpy's numbers are read as plain ones."""
@@ -253,24 +243,6 @@ def test_metrics_beside_the_ratings(put, mirror, data, name):
     put(published_scores.PICKLES[name], pickle.dumps(content))
     with pytest.raises(ValueError, match="an output: got"):
         recordings.load(f"bartscore_{name}")
-
-
-def test_reviews_of_flask(put):
-    rows = [
-        {
-            "question_id": number,
-            "review": "Good. {'logical robustness': 5}",
-            "score": {"logical robustness": 5, "harmlessness": "N/A"},
-        }
-        for number in range(4)
-    ]
-    put(published_scores.REVIEWS, "\n".join(map(json.dumps, rows)).encode())
-    found = recordings.load("flask_reviews")
-    assert len(found) == 8 and found["value"].count() == 4
-    rows[2]["score"]["harmlessness"] = "high"
-    put(published_scores.REVIEWS, "\n".join(map(json.dumps, rows)).encode())
-    with pytest.raises(ValueError, match="'high' is no score"):
-        recordings.load("flask_reviews")
 
 
 def test_only_numbers_of_numpy_are_read(tmp_path):

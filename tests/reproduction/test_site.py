@@ -13,12 +13,11 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 
-import pandas as pd
 import pytest
 from cli_tools import call
 from runner_tools import Checkout, document
 
-from judgecard import explorer, recordings, web
+from judgecard import explorer, web
 from nlgeval_lib import datasets
 from nlgeval_lib.engines import ScriptedEngine
 from nlgeval_lib.evaluators.geval import GEval
@@ -293,20 +292,6 @@ def test_a_judgment_is_shown_whole_and_its_texts_are_data(judged):
     )
 
 
-def test_the_judges_of_a_source_share_their_texts(judged, tmp_path):
-    second = explorer.Explorer("another judge", judged.frame, "By another.")
-    page = explorer.shard("A source", [judged, second], home="../index.html")
-    data = unpacked(page)
-    assert data["judges"] == [judged.title, "another judge"]
-    assert [row[12] for row in data["rows"]] == [0] * 12 + [1] * 12
-    assert data["texts"] == unpacked(judged.page())["texts"]
-    assert "24 judgments" in Seen(page).text and "By another." in Seen(page).text
-    place = tmp_path / "source.html"
-    place.write_text(page)
-    link = f"{place.as_uri()}#judge=another+judge&status=unparsed"
-    assert "1 of 24" in seen_in_browser(link, tmp_path / "p").text
-
-
 def test_a_notebook_shows_the_first_of_many_judgments(judged, monkeypatch):
     monkeypatch.setattr(explorer, "PART", 5)
     page = judged.page()
@@ -324,42 +309,6 @@ def test_disagreement_is_a_difference_of_ranks_within_an_aspect(judged):
     )
     frame["aspect"], frame.loc[0, "human"] = ["a", "b"] * 6, float("nan")
     assert explorer.framed(frame, frame["turns"])["gap"].isna().sum() == 1
-
-
-@pytest.mark.skipif(
-    not datasets.available("tigerscore_outputs")[0], reason="no recordings here"
-)
-def test_a_recording_has_its_prompts_its_texts_and_what_was_read():
-    whole = list(explorer.recorded("tigerscore_outputs"))
-    frame = pd.concat(one.frame for one in whole)
-    values = recordings.load("tigerscore_outputs")["value"]
-    titles = [
-        f"tigerscore_outputs: TIGERScore-7B, {form}"
-        for form in ("prompt+output", "output")
-    ]
-    assert [one.title for one in whole] == titles and len(frame) == len(values) == 502
-    assert (frame["status"] == "ok").mean() > 0.99 and frame[
-        "value"
-    ].sum() == pytest.approx(values.sum(), rel=0.05)
-    one = frame[frame["value"] < 0].iloc[0]["turns"][0]
-    assert any(line.startswith("errors") for line in one.trace)
-
-
-def test_verdicts_on_pairs_have_no_page():
-    assert list(explorer.recorded("llmbar_judges")) == []
-
-
-def test_the_miniature_judge_is_there_as_it_was_measured():
-    forms = {one.title: one.frame for one in explorer.explore_miniature()}
-    plain = forms["miniature judge, plain score"]
-    assert (
-        len(plain) == 1500
-        and plain["output"].ne("").all()
-        and plain["gap"].notna().all()
-    )
-    assert (
-        "penalty" in forms["miniature judge, error analysis"]["turns"].iloc[1][0].text
-    )
 
 
 # ---- in a browser
