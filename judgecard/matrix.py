@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgecard import figures, web
+from judgecard import figures, glance, verdict, web
 from judgecard.cards import Card
 from judgecard.compare import compared
 from judgecard.written import DASH, agreements, cell, p_value, share
@@ -28,6 +28,12 @@ BEST = "best"
 NOT_TOLD = "not told from the best"
 WORSE = "worse than the best"
 _PLACE = ["set", "aspect"]
+# what a judge's card says of an aspect, in few words
+_USE = {
+    verdict.FAILS: "not to be used",
+    verdict.UNPROVEN: "not proved to be of use",
+    glance.PRAISES: "follows people",
+}
 _TITLE = "Judges side by side"
 _HOW = (
     "Agreement is Kendall's tau-b over all outputs, of pairs the share of right "
@@ -127,16 +133,20 @@ def table(cards: Mapping[str, Card], tests: pd.DataFrame) -> pd.DataFrame:
     """A row a judge, set and aspect, the best first.
 
     Returns: `set, aspect, judge, agreement, low, high, n, scored`, what 1,000 judgments
-    take (`seconds, money, tokens`; NaN where it is not known), `standing` (`BEST`,
+    take (`seconds, money, tokens`; NaN where it is not known), the `use` that the card
+    allows, `standing` (`BEST`,
     `NOT_TOLD`, `WORSE`, or "" where there is no number), and whether it is on the
     `front`.
     """
     rows: list[dict[str, Any]] = []
     for judge, card in cards.items():
         for name, numbers in card.numbers["sets"].items():
-            rows += _rows(judge, name, numbers)
+            of_set = verdict.of_set(card.numbers, name)
+            for row in _rows(judge, name, numbers):
+                aspect = "" if numbers["kind"] == "pairs" else row["aspect"]
+                rows.append({**row, "use": _USE.get(glance.kind(of_set, aspect), "")})
     columns = [*_PLACE, "judge", "agreement", "low", "high", "n", "scored"]
-    columns += ["seconds", "money", "tokens"]
+    columns += ["seconds", "money", "tokens", "use"]
     judged = pd.DataFrame(rows, columns=columns)
     numeric = ["agreement", "low", "high", "seconds", "money", "tokens"]
     judged[numeric] = judged[numeric].astype(float)
@@ -257,6 +267,7 @@ def _markdown(judged: pd.DataFrame, tests: pd.DataFrame) -> str:
                 "seconds of 1,000": _number(row["seconds"], 0),
                 "tokens of 1,000": _number(row["tokens"], 0),
                 "standing": row["standing"],
+                "its card says": row["use"],
                 "front": "yes" if row["front"] else "",
             }
         )
@@ -312,6 +323,8 @@ def best(judged: pd.DataFrame) -> list[str]:
         parts = [
             f"{name}, {aspect}: {first['judge']} is best ({first['agreement']:.3f})"
         ]
+        if first["use"] != _USE[glance.PRAISES]:
+            parts.append(f"but its card says: {first['use'] or 'nothing for it'}")
         alike = group[group["standing"] == NOT_TOLD]
         if len(alike):
             parts.append(f"these rows do not tell from it: {', '.join(alike['judge'])}")

@@ -108,6 +108,8 @@ def test_a_plan_is_asked_once_and_set_side_by_side(server, monkeypatch, capsys):
         matrix.WORSE,
     ]
     assert table["money"].tolist() == pytest.approx([20.0, 20.0, 15.0, 15.0])
+    assert table["use"].tolist()[:2] == ["follows people"] * 2
+    assert "follows people" not in table["use"].tolist()[2:]
     # the poor model is cheaper
     assert table["front"].all()
     pairs = pd.read_csv("matrix/pairs.csv")
@@ -197,7 +199,7 @@ def test_nothing_of_data_is_a_mark_on_the_page(tmp_path: Path) -> None:
     row = {"set": bad, "aspect": bad, "agreement": 0.5, "low": 0.4, "high": 0.6}
     rows = [{**row, "judge": f"{bad}{number}", "n": 9} for number in range(2)]
     judged = pd.DataFrame(rows).assign(
-        scored=1.0, seconds=np.nan, money=np.nan, tokens=90.0, front=True
+        scored=1.0, seconds=np.nan, money=np.nan, tokens=90.0, use="", front=True
     )
     judged["standing"] = [matrix.BEST, matrix.NOT_TOLD]
     pair = {"set": bad, "aspect": bad, "first": bad, "second": bad, "n": 9}
