@@ -32,7 +32,7 @@ _PLACE = ["set", "aspect"]
 _USE = {
     verdict.FAILS: "not to be used",
     verdict.UNPROVEN: "not proved to be of use",
-    glance.PRAISES: "follows people",
+    verdict.PRAISES: "follows people",
 }
 _TITLE = "Judges side by side"
 _HOW = (
@@ -323,7 +323,7 @@ def best(judged: pd.DataFrame) -> list[str]:
         parts = [
             f"{name}, {aspect}: {first['judge']} is best ({first['agreement']:.3f})"
         ]
-        if first["use"] != _USE[glance.PRAISES]:
+        if first["use"] != _USE[verdict.PRAISES]:
             parts.append(f"but its card says: {first['use'] or 'nothing for it'}")
         alike = group[group["standing"] == NOT_TOLD]
         if len(alike):
