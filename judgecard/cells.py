@@ -98,7 +98,9 @@ def value_or_reason(measure: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def interval_or_reason(measure: Callable[..., Any], *arguments: Any) -> Numbers:
-    """The result of a measure of `statistics` as a cell, or the reason why it gives none."""
+    """The result of a measure of `statistics` as a cell, or the reason why it gives
+    none.
+    """
     try:
         return interval(measure(*arguments))
     except ValueError as error:

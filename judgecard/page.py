@@ -24,8 +24,8 @@ _WHY = (
     "`low` and `high` are for other systems and inputs like these, `low_these` for "
     "these systems alone (a jackknife over inputs; of ranks of systems, which one "
     "input hardly moves, `nlgeval meta` shows a widened bootstrap), `low_families` for "
-    "other families of systems. Another judge is called better where the paired test says so after correction for all "
-    "pairs."
+    "other families of systems. Another judge is called better where the paired test "
+    "says so after correction for all pairs."
 )
 
 

@@ -262,9 +262,10 @@ def measured(paired: Paired) -> Numbers:
 
     Returns: what `card.json` has of the set: `accuracy` over all pairs and in
     `subsets`; `decided`, the share right of pairs that people do not call equal, where
-    a tie counts half, so that a coin reaches .5; for a judge that saw both orders `swap` (how often it keeps its choice)
-    and `first` (how often it takes the option shown first); `longer`, the accuracy of
-    who takes the longer output, with the gap to it; and all judges `beside` it.
+    a tie counts half, so that a coin reaches .5; for a judge that saw both orders
+    `swap` (how often it keeps its choice) and `first` (how often it takes the option
+    shown first); `longer`, the accuracy of who takes the longer output, with the gap to
+    it; and all judges `beside` it.
     """
     verdicts = paired.verdicts()
     present = ~np.isnan(verdicts)

@@ -209,7 +209,7 @@ class Watch:
         """How much speaks for a change after each look, as `evidence` says."""
         return evidence(self.answers(), REFERENCE, self.seed)
 
-    def told(self) -> str:
+    def date_of_change(self) -> str:
         """The date of the first look at which a change is reported; "" for none."""
         for look, amount in zip(self.looks[REFERENCE:], self.evidence(), strict=True):
             if amount >= 1 / self.level:

@@ -301,7 +301,9 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _hold_everything(table: pd.DataFrame) -> bool:
-    """Whether the intervals of coefficients for other systems say nothing, in most rows."""
+    """Whether the intervals of coefficients for other systems say nothing, in most
+    rows.
+    """
     from nlgeval_lib.statistics.questions import EVERYTHING
 
     if "value" not in table or not {"ci_low", "these_low"} <= {*table.columns}:

@@ -37,8 +37,8 @@ def watch(options: Watching) -> None:
     The first call keeps what the judge answers on some items, asked three times. Each
     further call, with the same options, asks once anew and says how much speaks for a
     change. One may look as often as one likes: where the judge stays as it is, a change
-    is ever reported with a chance of --level at most. Exit code 1: a change is reported, or an
-    answer did not come.
+    is ever reported with a chance of --level at most. Exit code 1: a change is
+    reported, or an answer did not come.
 
     \b
     Examples:
@@ -79,7 +79,7 @@ def watch(options: Watching) -> None:
         _look(watched, run, options)
     failures(run.outcome)
     _say(watched)
-    if watched.told() or run.outcome.failures:
+    if watched.date_of_change() or run.outcome.failures:
         raise typer.Exit(SOME_MISSING)
 
 
@@ -106,7 +106,7 @@ def _say(watched: Watch) -> None:
         return
     table = watched.table()
     echo([table])
-    date = watched.told()
+    date = watched.date_of_change()
     needed = 1 / watched.level
     bar = f"{needed:g} needed at level {watched.level:g}"
     if date:

@@ -104,7 +104,7 @@ class Reading:
         they are read. Raises: InputError; DataUnavailable.
         """
         rows = self.chosen(path, **more)
-        note(rows.told())
+        note(rows.in_words())
         self.plans[Path(rows.name).name] = rows.plan.recorded()
         return rows
 

@@ -142,7 +142,9 @@ class OpenAIEngine(Engine):
         self._check_for_key()
 
     def _check_for_key(self) -> None:
-        """Raises: ValueError for an option that is stored or shown and has the key in it."""
+        """Raises: ValueError for an option that is stored or shown and has the key in
+        it.
+        """
         secret = os.environ.get(self.api_key_env, "").strip()
         settings = {
             "model": f"{self._requested_model} {self.model}",

@@ -100,15 +100,15 @@ class Plan:
         filled = {ours: self.filled[ours] for ours in self.filled if choose(ours)}
         return replace(self, sources=sources, filled=filled)
 
-    def without(self, ours: str, why: str) -> Plan:
-        """The plan with a column taken back; why: for the line that says it."""
+    def without(self, ours: str, reason: str) -> Plan:
+        """The plan with a column taken back; reason: for the line that says it."""
         sources = dict(self.sources)
         reasons = dict(self.why)
         names = sources.pop(ours)
         if reasons[ours] == "own name":
             sources[OTHER + ours] = names
             reasons[OTHER + ours] = "own name"
-        left_out = {**self.left_out, " + ".join(names): why}
+        left_out = {**self.left_out, " + ".join(names): reason}
         return replace(self, sources=sources, why=reasons, left_out=left_out)
 
     @property
@@ -129,7 +129,7 @@ class Plan:
                 return ours
         return column
 
-    def told(self) -> list[str]:
+    def in_words(self) -> list[str]:
         """What was taken for what, and what follows, as clauses of one line."""
         names = []
         for ours in KNOWN:
@@ -144,7 +144,7 @@ class Plan:
             names.append(f"{count} ({', '.join(raters[:6])})")
         advice = " (--map OURS=COLUMN for another)" if self.guessed else ""
         clauses = [f"{', '.join(names) or 'no usual column'}{advice}"]
-        clauses += [f"{column}: {why}" for column, why in self.left_out.items()]
+        clauses += [f"{column}: {reason}" for column, reason in self.left_out.items()]
         keys = [name for name in IDS if name in self.sources or name in self.filled]
         if keys:
             clauses.append(f"rows are independent: no, by {' and '.join(keys)}")
@@ -197,16 +197,16 @@ def decided(
     left_out: dict[str, str] = {}
     sources = _mapped(name, columns, mapping, left_out)
     filled = _filled(sources, fill)
-    why = dict.fromkeys((*sources, *filled), "said")
+    reasons = dict.fromkeys((*sources, *filled), "said")
     mapped = {column for names in sources.values() for column in names}
-    recorded = _as_recorded(columns, earlier, why)
+    recorded = _as_recorded(columns, earlier, reasons)
     sources |= recorded
-    why |= dict.fromkeys(recorded, "recorded")
+    reasons |= dict.fromkeys(recorded, "recorded")
     for column in columns:
         if column in mapped or column in excluded:
             continue
         ours = _ALIAS.get(column, column)
-        if ours != column and (ours in columns or ours in why):
+        if ours != column and (ours in columns or ours in reasons):
             ours = column
         has_other_use = column in named and known(ours) and ours != RATING
         is_left_out = is_fact(column) and column not in named
@@ -215,14 +215,14 @@ def decided(
         if has_other_use or is_left_out or ours in sources or ours in filled:
             ours = OTHER + column
         sources[ours] = [column]
-        why[ours] = "own name"
+        reasons[ours] = "own name"
     if usual:
-        by_usual_name = _usual(columns, {*why}, {*mapped, *excluded, *named})
+        by_usual_name = _usual(columns, {*reasons}, {*mapped, *excluded, *named})
         for ours, column in by_usual_name.items():
             sources[ours] = [column]
             left_out.pop(column, None)
-        why |= dict.fromkeys(by_usual_name, "usual name")
-    return Plan(sources, filled, why, left_out)
+        reasons |= dict.fromkeys(by_usual_name, "usual name")
+    return Plan(sources, filled, reasons, left_out)
 
 
 def _filled(mapped: Collection[str], fill: Iterable[str]) -> dict[str, str]:

@@ -89,14 +89,14 @@ class Rows:
         """
         if self.checked is not None:
             return self.checked
-        made = {}
+        by_our_name = {}
         for ours in (*self.plan.sources, *self.plan.filled):
             names = self.plan.sources.get(ours, ())
             if len(names) == 1 and not _reader(ours):
-                made[ours] = self.given[names[0]]
+                by_our_name[ours] = self.given[names[0]]
             else:
-                made[ours] = self.cells(ours)
-        return pd.DataFrame(made, self.given.index)
+                by_our_name[ours] = self.cells(ours)
+        return pd.DataFrame(by_our_name, self.given.index)
 
     def only(self, choose: Callable[[str], bool]) -> Rows:
         """The same rows with those of our columns that `choose` chooses."""
@@ -114,7 +114,9 @@ class Rows:
     @property
     def theirs(self) -> dict[str, str]:
         """Our column -> how a message calls it: the user's names, or "--fill OURS"."""
-        names = {ours: " + ".join(made) for ours, made in self.plan.sources.items()}
+        names = {
+            ours: " + ".join(sources) for ours, sources in self.plan.sources.items()
+        }
         return names | {ours: f"--fill {ours}" for ours in self.plan.filled}
 
     def ours(self, column: str) -> str:
@@ -132,11 +134,11 @@ class Rows:
                 f"(--without {column!r})"
             )
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """What was taken for what and what follows, in one line."""
         sentences = []
         if self.sha256:
-            clauses = "; ".join(self.plan.told())
+            clauses = "; ".join(self.plan.in_words())
             sentences.append(f"{self.name} is read with {clauses}")
         raters = self.plan.sources.get(RATING, ())
         if len(raters) > 1:
@@ -303,9 +305,9 @@ def of_frame(
     Raises: InputError for names that do not fit.
     """
     places = [f"row {number}" for number in range(1, len(frame) + 1)]
-    given = _plain(frame.set_axis(places))
-    plan = columns.decided(name, list(given), {}, mapping, fill, usual=False)
-    return Rows(name=name, given=given, plan=plan)
+    table = _plain(frame.set_axis(places))
+    plan = columns.decided(name, list(table), {}, mapping, fill, usual=False)
+    return Rows(name=name, given=table, plan=plan)
 
 
 def _of_file(path: str, format: str, dialect: Dialect) -> Rows:
@@ -339,23 +341,23 @@ def _with_paths(rows: Rows, mapping: Iterable[str]) -> Rows:
     """The rows with a column for each mapped path into another one, such as
     `doc.answer`.
     """
-    given = rows.given
+    table = rows.given
     for _, path in pairs(mapping, "map", "ours=theirs"):
         root, dot, inner = path.partition(".")
         if not dot or path in rows.columns or root not in rows.columns:
             continue
         steps = [inner]
         if "*" in inner:
-            steps = _members(given[root], inner)
+            steps = _members(table[root], inner)
         for step in steps:
-            inside = [logs.at(cell, step) for cell in given[root]]
-            column = pd.Series(inside, given.index, dtype=object)
+            inside = [logs.at(cell, step) for cell in table[root]]
+            column = pd.Series(inside, table.index, dtype=object)
             if not column.notna().any():
                 raise InputError(
                     f"map: {rows.name} has nothing at {f'{root}.{step}'!r} in any row"
                 )
-            given = given.assign(**{f"{root}.{step}": column})
-    return replace(rows, given=given)
+            table = table.assign(**{f"{root}.{step}": column})
+    return replace(rows, given=table)
 
 
 def _members(column: pd.Series, path: str) -> list[str]:
@@ -479,20 +481,20 @@ def incomplete(
 
 def _needed_columns(rows: Rows, needs: Sequence[str], evaluator: str) -> str:
     """That these columns are not there, and how to give them: a message."""
-    named = []
+    descriptions = []
     maps = []
     fills = []
     suggested: list[str] = []
     for need in needs:
         column = columns.nearest(rows.plan, rows.columns, need, suggested)
         suggested.append(column)
-        named.append("a column " + " or ".join(map(repr, columns.choices(need))))
+        descriptions.append("a column " + " or ".join(map(repr, columns.choices(need))))
         maps.append(f"--map {need}={column or 'COLUMN'}")
         rubric = "--rubric FILE, or -s rubric=no"
         fills.append(rubric if need == "rubric" else f"--fill {need}=TEXT")
     present = ", ".join(rows.columns) or "none"
     return (
-        f"{evaluator} needs {' and '.join(named)}, and {rows.name} has {present}; "
+        f"{evaluator} needs {' and '.join(descriptions)}, and {rows.name} has {present}; "
         f"say which it is ({' '.join(maps)}), or give one text for all rows "
         f"({' '.join(fills)})"
     )

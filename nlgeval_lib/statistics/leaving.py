@@ -2,8 +2,8 @@
 as the outputs for one input, or single items: closed forms, so that a list of n items
 in groups of k takes n k log n steps, and not n a group.
 
-Each form takes the group's items off the sums of all. To the same numbers as `Lists.values` with each group's
-weights at 0, but for rounding.
+Each form takes the group's items off the sums of all. To the same numbers as
+`Lists.values` with each group's weights at 0, but for rounding.
 """
 
 from __future__ import annotations

@@ -87,23 +87,23 @@ def snapshots(model: str) -> tuple[str, ...]:
 
 def entries() -> dict[str, Weights]:
     """The models whose weights are brought by name, by that name."""
-    found = {}
+    weights_by_name = {}
     for row in _models():
         if "sha256" not in row:
             continue
         fields = {name: row[name] for name in row if name in Weights.__slots__}
         if "packages" in fields:
             fields["packages"] = Packages(**fields["packages"])
-        found[row["id"]] = Weights(**fields)
-    return found
+        weights_by_name[row["id"]] = Weights(**fields)
+    return weights_by_name
 
 
 def entry(name: str) -> Weights:
     """What the table has of one model; UnknownName with the nearest names."""
-    known = entries()
-    if name not in known:
-        raise registry.unknown(name, known, "model")
-    return known[name]
+    weights_by_name = entries()
+    if name not in weights_by_name:
+        raise registry.unknown(name, weights_by_name, "model")
+    return weights_by_name[name]
 
 
 def judge(name: str) -> Weights:
@@ -111,10 +111,18 @@ def judge(name: str) -> Weights:
     other judge has; UnknownName with the judges there are.
     """
     # encoders are published dense, judges as one quantised file
-    judges = {each: found for each, found in entries().items() if found.quantised}
+    judges = {
+        model_name: weights
+        for model_name, weights in entries().items()
+        if weights.quantised
+    }
     if name in judges:
         return judges[name]
-    meant = [each for each in judges if name and each.startswith(name.lower())]
+    meant = [
+        model_name
+        for model_name in judges
+        if name and model_name.startswith(name.lower())
+    ]
     if len(meant) == 1:
         return judges[meant[0]]
     raise registry.unknown(name, judges, "judge")
@@ -145,10 +153,10 @@ def folder(name: str) -> Path | None:
     name: of `entries`, or the hub's id of the owner's own dense weights.
     """
     try:
-        known = entries()
+        weights_by_name = entries()
     except FileNotFoundError:
         return None
-    for model in known.values():
+    for model in weights_by_name.values():
         if name == model.id or (name == model.hub and not model.quantised):
             return _here(model)
     return None

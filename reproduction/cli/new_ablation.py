@@ -171,7 +171,7 @@ def _data(name: str, columns: Sequence[str]) -> str:
 
     if datasets.has(name) or not Path(name).is_file():
         return name
-    note(chosen_rows(name, mapping=columns).told())
+    note(chosen_rows(name, mapping=columns).in_words())
     ablations.all_rows(name, columns)
     return _portable(name)
 

@@ -56,9 +56,10 @@ def run(
 
     An output is made again when its notebook, its parameters, a file of code that it
     imports, its data, the printed tables of its paper or the locked packages
-    changed, or when its result files are gone. Data that are not here are fetched; where
-    that fails, the outputs that need them stay as they are. On Linux a notebook's kernel is a fork
-    of a process that has pandas loaded; NLGEVAL_FORK=0 starts each from nothing.
+    changed, or when its result files are gone. Data that are not here are fetched;
+    where that fails, the outputs that need them stay as they are. On Linux a notebook's
+    kernel is a fork of a process that has pandas loaded; NLGEVAL_FORK=0 starts each
+    from nothing.
 
     \b
     Examples:

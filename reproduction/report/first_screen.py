@@ -336,9 +336,9 @@ def _lead_in_words(lead: papers.Ahead, where: str) -> str:
             f"({p_in_words(one.p)})"
         )
     text = (
-        f"{where} best row of the paper's own method, {own_row}, is above the best other row, {other_row}, in "
-        f"{lead.ahead} of the {lead.cells} cells that both have; by an exact sign "
-        f"test, {', '.join(by_statistic)}."
+        f"{where} best row of the paper's own method, {own_row}, is above the best "
+        f"other row, {other_row}, in {lead.ahead} of the {lead.cells} cells that both "
+        f"have; by an exact sign test, {', '.join(by_statistic)}."
     )
     if lead.left_out:
         text += f" Left out is {lead.left_out}."

@@ -43,7 +43,7 @@ from reproduction.training.pipeline import (
     Unreadable,
     answered,
     fill,
-    lacking,
+    missing_fields,
     unique,
 )
 from reproduction.training.statistics import rouge_l, words
@@ -201,7 +201,7 @@ def seed_rubrics(
     drafts = []
     for place, record in enumerate(records):
         draft = RubricDraft(f"seed-{place}", "seed", record)
-        if wrong := _levels(draft) or lacking(record, *KEYS, form="{} empty"):
+        if wrong := _levels(draft) or missing_fields(record, *KEYS, form="{} empty"):
             raise ValueError(
                 f"seed rubric {place}: {wrong}; each needs text in {', '.join(KEYS)}"
             )
@@ -270,7 +270,7 @@ def _needed(*names: str) -> list[Rule]:
     """The first rules of a piece: it was read, and has its texts."""
 
     def empty(item: Any) -> str:
-        return lacking(item, *names, form="{} empty")
+        return missing_fields(item, *names, form="{} empty")
 
     return [
         *answered(),

@@ -47,7 +47,7 @@ from reproduction.training.pipeline import (
     Unreadable,
     answered,
     fill,
-    lacking,
+    missing_fields,
     unique,
 )
 
@@ -362,7 +362,7 @@ def _lacks(candidate: Candidate) -> str:
     names = ["instruction", "reference"]
     if candidate.channel == "real":
         names.append("output")
-    return lacking(candidate, *names, form="no {}")
+    return missing_fields(candidate, *names, form="no {}")
 
 
 # Nothing is asked about a candidate without these texts.
@@ -460,7 +460,7 @@ def _empty(candidate: Candidate) -> str:
         return "the output is empty"
     needed = ("location", "aspect", "explanation")
     return _first_wrong(
-        candidate, lambda error: lacking(error, *needed, form=" has no {}")
+        candidate, lambda error: missing_fields(error, *needed, form=" has no {}")
     )
 
 

@@ -280,13 +280,13 @@ def answered(
     ]
 
 
-def lacking(item: Any, *names: str, form: str = "{}") -> str:
+def missing_fields(item: Any, *names: str, form: str = "{}") -> str:
     """Which of an item's texts are empty or no texts; "" for none.
 
     names: the item's keys or fields that need a text.
 
     Example:
-    >>> lacking({"prompt": "Judge this.", "completion": " "}, "prompt", "completion")
+    >>> missing_fields({"prompt": "Judge this.", "completion": " "}, "prompt", "completion")
     'completion'
     """
     empty = []
@@ -349,7 +349,7 @@ class TrainingSet:
         # A bad example is refused before anything is written.
         examples = self.examples(**view)
         for example in examples:
-            if empty := lacking(example, "id", "prompt", "completion"):
+            if empty := missing_fields(example, "id", "prompt", "completion"):
                 raise ValueError(
                     f"example {example.get('id')!r} has no {empty}; nothing was written"
                 )
@@ -517,7 +517,7 @@ def read(path: Path | str) -> pd.DataFrame:
             raise ValueError(
                 f"{path}, line {number}: no JSON object: {error}"
             ) from None
-        if empty := lacking(row, "prompt", "completion"):
+        if empty := missing_fields(row, "prompt", "completion"):
             raise ValueError(
                 f"{path}, line {number}: no text in {empty!r}; "
                 "each example needs prompt, completion"

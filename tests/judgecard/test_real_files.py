@@ -233,7 +233,7 @@ def test_an_ordered_category_is_numbers_in_its_order(tmp_path):
     path = tmp_path / "likert.parquet"
     frame.assign(human=pd.Categorical(named, words, ordered=True)).to_parquet(path)
     rows = chosen_rows(str(path))
-    assert "human has an order: bad < poor" in rows.told()
+    assert "human has an order: bad < poor" in rows.in_words()
     assert rows.numbers("human").tolist() == frame["human"].tolist()
     said = chosen_rows(str(path), values=["bad=5,poor=4,fair=3,good=2,great=1"])
     assert said.numbers("human").tolist() == (6 - frame["human"]).tolist()

@@ -131,7 +131,7 @@ def test_a_watch_is_kept_and_read_again(tmp_path: Path) -> None:
     assert again.looks[-1]["answers"] == [4.0, None, "failed"]
     row = again.table().iloc[0]
     assert (row["answered"], row["moved"], row["shift"]) == (2, 1.0, 3.0)
-    assert again.told() == ""
+    assert again.date_of_change() == ""
     assert again.check_same({**fields, "revision": "s"}) == ["revision was r, is s"]
     for name, other in (("model", "n"), ("prompt", "q"), ("data", {"own": "2"})):
         with pytest.raises(InputError, match=f"{name} was"):
