@@ -92,8 +92,8 @@ def coefficient(aspect: Aspect, coef: str, level: str) -> Numbers:
     human = aspect.human
     result, _ = aspect.grid.correlate(values, human, coef, level)
     cell = interval(result)
-    if not aspect.flat:
-        these, _ = aspect.grid.correlate(values, human, coef, level, ci="jack-inputs")
+    these = result.these_systems
+    if these is not None:
         cell["low_these"] = these.low
         cell["high_these"] = these.high
     if aspect.by_family is not None:

@@ -22,8 +22,8 @@ _WHY = (
     "Each part of the sentence follows from a rule on the numbers of this card and "
     "their 95 % intervals. What fails by a rule, or cannot be told, is not praised. "
     "`low` and `high` are for other systems and inputs like these, `low_these` for "
-    "these systems alone (a jackknife over inputs; of ranks of systems, which one "
-    "input hardly moves, `nlgeval meta` shows a widened bootstrap), `low_families` for "
+    "these systems alone, as in `nlgeval meta` (a jackknife over inputs; of ranks of "
+    "systems, which one input hardly moves, a widened bootstrap), `low_families` for "
     "other families of systems. Another judge is called better where the paired test "
     "says so after correction for all pairs."
 )

@@ -34,11 +34,11 @@ HALF = ("8x200",)  # the slowest: half as many simulations
 COEFS = ("pearson", "kendall-b")
 # tests, then intervals, where systems and inputs both can be drawn
 TWO_WAY = (("auto", "perm-both", "perm-systems", "jack-systems"), ("auto", "boot-both"))
-# level -> tests, intervals; at system level the default test is the permutation of
+# level -> tests, intervals; at system level the default test is the jackknife over
 # systems
 METHODS = {
     "dataset": TWO_WAY,
-    "system": (("auto", "perm-both", "jack-systems"), ("auto", "boot-both")),
+    "system": (("auto", "perm-both", "exact-systems"), ("auto", "boot-both")),
     "input": TWO_WAY,
 }
 # the same for a list of one system, where only its rows can

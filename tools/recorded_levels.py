@@ -3,11 +3,11 @@
 python -m tools.recorded_levels [--worlds 60] [--only SET ...] [--cores 1]
 
 Systems and inputs of a rated set are drawn with the scores that a recorded judge gave
-them; truth is the coefficient of the whole set. A test meets a true null: a second
-judge, by its recorded scores, that is mixed with ratings or noise until it has the
-first one's coefficient. Writes `data/simulated/recorded_worlds.csv`, cell by cell;
-cells that are there are not made again. Needs the data, and takes about 20 minutes of
-one core.
+them; truth is the coefficient of the whole set. A test meets a true difference, two
+recorded judges as they are, and a true null: ratings are mixed into the worse of them
+until it is as good as the better one. Writes `data/simulated/recorded_worlds.csv`, cell
+by cell, and the tables of `docs/statistics.md`; cells that are there are not made
+again. Needs the data, and takes about 30 minutes of one core.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ import argparse
 import concurrent.futures
 import functools
 import itertools
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,11 +34,15 @@ INPUTS = 100  # drawn at most, with replacement
 COEFS = ("pearson", "kendall-b")
 TABLE = "recorded_worlds.csv"
 SEED = 1
-HALVINGS = 25  # of the share that makes two judges equally good
+HALVINGS = 16  # of the share that makes two judges equally good
+DRAWN = 30  # sets of inputs over which a judge's goodness is a mean
 # reasons that say no more than that units are few
 OF_NUMBER = ("wide by necessity", "little power", "far outnumber")
-# what is said of data since these worlds were first drawn (`statistics.cautions`)
-CAUTIONS = ("near-copies", "skewed ratings", "agree nearly perfectly")
+# what one system does to the value, and what `statistics.cautions` says
+ONE_SYSTEM = "one system"
+CAUTIONS = (ONE_SYSTEM, "near-copies", "skewed ratings", "agree nearly perfectly")
+# measured beside the default test at system level
+OTHER_TEST = "exact-systems"
 # how systems are drawn
 TWICE = "some twice"
 ONCE = "each once"
@@ -141,7 +148,7 @@ WORLDS = (
         aspect="overall",
         recording="",
         judge="stored_bartscore",
-        rival="stored_chatgpt",
+        rival="stored_bertscore_f",
     ),
 )
 _KEYS = ["system_id", "input_id"]
@@ -215,46 +222,60 @@ def of_world(world: World) -> tuple[Scores, Scores, Scores]:
     )
 
 
-# -- a true null
+# -- two judges, equally good or not
 
 
-def as_good(
-    judge: Scores,
-    rival: Scores,
-    ratings: Scores,
-    coef: str,
-    level: str,
-) -> Scores:
-    """The rival, with ratings or noise mixed in until its coefficient is the judge's.
+class Pair(NamedTuple):
+    """The better and the worse of two judges, as recorded, and the worse one as good.
 
-    judge, rival, ratings: X[system, input], as is the result.
+    better, worse, equal: X[system, input].
+    gap: by how much the coefficient of the better one is above that of the worse one.
     """
 
-    def coefficient(scores: Scores) -> float:
-        return statistics.correlate(scores, ratings, coef, level).value
+    better: Scores
+    worse: Scores
+    equal: Scores
+    gap: float
 
+
+def paired(
+    judge: Scores, rival: Scores, ratings: Scores, coef: str, level: str
+) -> Pair:
+    """Two judges, and the worse one with ratings mixed in until both are equally good.
+
+    How good is the mean over draws of as many inputs as a world has: with few inputs
+    the noise of a score lowers a coefficient of systems' means.
+    """
     rng = np.random.default_rng(0)
-    rival = _standard(rival)
-    target = coefficient(judge)
-    is_worse = coefficient(rival) < target
+    at_chance = rng.random(judge.shape)
+    all_inputs = judge.shape[1]
+    chosen = rng.choice(all_inputs, (DRAWN, min(INPUTS, all_inputs)))
+
+    def goodness(scores: Scores) -> float:
+        values = []
+        for inputs in chosen:
+            drawn_scores = scores[:, inputs]
+            drawn_ratings = ratings[:, inputs]
+            result = statistics.correlate(drawn_scores, drawn_ratings, coef, level)
+            values.append(result.value)
+        return float(np.nanmean(values))
+
+    better, worse = sorted((judge, rival), key=goodness, reverse=True)
+    target = goodness(better)
+    gap = target - goodness(worse)
+    worse = _standard(worse)
     admixture = _standard(ratings)
-    if not is_worse:
-        admixture = rng.normal(size=rival.shape)
-    at_chance = rng.random(rival.shape)
     low = 0.0
     high = 1.0
     for _ in range(HALVINGS):
         share = (low + high) / 2
-        mixed = _mixed(rival, admixture, share, at_chance, coef)
-        if (coefficient(mixed) < target) == is_worse:
+        mixed = _mixed(worse, admixture, share, at_chance, coef)
+        if goodness(mixed) < target:
             low = share
         else:
             high = share
-    # Few systems have few values of a rank coefficient: the first one reached is it.
-    share = low
-    if is_worse:
-        share = high
-    return _mixed(rival, admixture, share, at_chance, coef)
+    equal = _mixed(worse, admixture, high, at_chance, coef)
+    return Pair(better, worse, equal, gap)
 
 
 def _mixed(
@@ -389,90 +410,95 @@ def _scores(world: World) -> tuple[Scores, Scores, Scores]:
     return of_world(world)
 
 
+@functools.cache
+def _pair(world: World, coef: str, level: str) -> Pair:
+    """`paired`, made once."""
+    return paired(*_scores(world), coef, level)
+
+
 def measure(cell: Cell) -> Row:
-    """Coverage, width, share of misses that are named, and how often the test rejects a
-    true null at .05.
+    """Coverage, width, which misses are told, and how often a test finds a difference
+    at .05: one that is not there, and one that is.
     """
-    judge, rival, ratings = _scores(cell.world)
+    judge, _, ratings = _scores(cell.world)
     coef = cell.coef
     level = cell.level
-    truth = statistics.correlate(judge, ratings, coef, level).value
-    equal = as_good(judge, rival, ratings, coef, level)
-    intervals: dict[str, list[Any]] = {"auto": []}
+    pair = _pair(cell.world, coef, level)
+    intervals = ["auto"]
     # Fisher's z was the default of this one until it was measured here.
     if (coef, level) == ("pearson", "system"):
-        intervals["fisher"] = []
-    tests: dict[str, list[Any]] = {"auto": []}
+        intervals.append("fisher")
+    tests = ["auto"]
     if level == "system":
-        tests["jack-systems"] = []
+        tests.append(OTHER_TEST)
+    correlations = defaultdict(list)
+    nulls = defaultdict(list)
+    differences = defaultdict(list)
     for places in drawn(judge.shape, cell.systems, cell.scheme, cell.worlds):
-        scores = judge[places]
-        rivals = equal[places]
         human = ratings[places]
-        for ci, correlations in intervals.items():
-            correlation = statistics.correlate(scores, human, coef, level, ci=ci)
-            correlations.append(correlation)
-        for units, comparisons in tests.items():
-            comparison = statistics.compare(scores, rivals, human, coef, level, units)
-            comparisons.append(comparison)
+        for ci in intervals:
+            found = statistics.correlate(judge[places], human, coef, level, ci=ci)
+            correlations[ci].append(found)
+        better = pair.better[places]
+        arguments = (human, coef, level)
+        for test in tests:
+            equal = statistics.compare(better, pair.equal[places], *arguments, test)
+            nulls[test].append(equal)
+            worse = statistics.compare(better, pair.worse[places], *arguments, test)
+            differences[test].append(worse)
     row = cell.key()
     row["inputs"] = min(INPUTS, judge.shape[1])
-    row["truth"] = truth
-    previous = intervals.get("fisher", intervals["auto"])
-    row |= _of_interval(previous, truth, cell.scheme, "before", CAUTIONS)
-    row |= _of_interval(intervals["auto"], truth, cell.scheme, "now")
-    row |= _of_tests(tests, cell.scheme)
+    row["truth"] = statistics.correlate(judge, ratings, coef, level).value
+    previous = correlations.get("fisher", correlations["auto"])
+    row["coverage before"] = 1 - np.mean(_misses(previous, row["truth"]))
+    row |= _of_interval(correlations["auto"], row["truth"], cell.scheme)
+    row["test"] = re.split("[|/]", nulls["auto"][0].test)[0]
+    row["gap"] = pair.gap
+    row |= _of_test(nulls["auto"], differences["auto"], cell.scheme)
+    if level == "system":
+        other = _of_test(nulls[OTHER_TEST], differences[OTHER_TEST], cell.scheme)
+        for name in ("rejected", "found"):
+            row[f"{name} by {OTHER_TEST}"] = other[name]
     return row
 
 
-def _of_interval(
-    correlations: list[Any],
-    truth: float,
-    scheme: str,
-    suffix: str,
-    unsaid: tuple[str, ...] = (),
-) -> Row:
-    """The columns of one interval over all worlds; where there is none, it says so.
-
-    suffix: of the names of the columns.
-    unsaid: as in `is_told`.
-    """
-    widths = []
-    warned = []
-    warned_misses = []
+def _misses(correlations: list[Any], truth: float) -> list[bool]:
+    """Which intervals do not hold the truth; where there is none, it does not."""
+    misses = []
     for correlation in correlations:
-        widths.append(correlation.high - correlation.low)
-        is_warned = is_told(correlation, scheme, unsaid)
-        warned.append(is_warned)
         holds = correlation.low <= truth <= correlation.high
-        if not holds:
-            warned_misses.append(is_warned)
-    return {
-        f"interval {suffix}": correlations[-1].interval.name or "none",
-        f"coverage {suffix}": 1 - len(warned_misses) / len(correlations),
-        f"width {suffix}": np.nanmedian(widths),
-        f"told {suffix}": _share(warned_misses),
-        f"said {suffix}": _share(warned),
+        misses.append(not holds)
+    return misses
+
+
+def _of_interval(correlations: list[Any], truth: float, scheme: str) -> Row:
+    """The columns of the default interval over all worlds."""
+    misses = np.array(_misses(correlations, truth))
+    widths = [correlation.high - correlation.low for correlation in correlations]
+    row = {
+        "interval": correlations[-1].interval.name or "none",
+        "coverage": 1 - misses.mean(),
+        "width": np.nanmedian(widths),
     }
+    told = np.array([is_told(correlation, scheme) for correlation in correlations])
+    row["told"] = _share(told[misses])
+    row["said of hits"] = _share(told[~misses])
+    for caution in CAUTIONS:
+        said = np.array([says(correlation, caution) for correlation in correlations])
+        row[f"{caution}, of misses"] = _share(said[misses])
+        row[f"{caution}, of hits"] = _share(said[~misses])
+    return row
 
 
-def _of_tests(tests: dict[str, list[Any]], scheme: str) -> Row:
-    """The columns of the tests over all worlds.
-
-    tests: comparisons by the name of the test.
-    """
-    default = tests["auto"]
-    rejections = _rejections(default)
-    warned = [is_told(comparison, scheme) for comparison in rejections]
-    by_jackknife = tests.get("jack-systems", default)
-    settings = default[0].test
-    test, _, _ = settings.partition("|")
-    test, _, _ = test.partition("/")
+def _of_test(nulls: list[Any], differences: list[Any], scheme: str) -> Row:
+    """The columns of a test over all worlds."""
+    rejections = _rejections(nulls)
+    found = [one for one in _rejections(differences) if one.difference > 0]
     return {
-        "test": test,
-        "rejected": len(rejections) / len(default),
-        "told of rejected": _share(warned),
-        "rejected by jackknife": len(_rejections(by_jackknife)) / len(by_jackknife),
+        "rejected": len(rejections) / len(nulls),
+        "told of rejected": _share([is_told(one, scheme) for one in rejections]),
+        "found": len(found) / len(differences),
+        "told of found": _share([is_told(one, scheme) for one in found]),
     }
 
 
@@ -481,27 +507,29 @@ def _rejections(comparisons: list[Any]) -> list[Any]:
     return [comparison for comparison in comparisons if comparison.p <= 0.05]
 
 
-def _share(flags: list[bool]) -> float:
+def _share(flags: Any) -> float:
     """How many of them are true; NaN where there are none."""
-    if not flags:
+    if len(flags) == 0:
         return np.nan
     return float(np.mean(flags))
 
 
-def is_told(
-    result: Any,
-    scheme: str,
-    unsaid: tuple[str, ...] = (),
-) -> bool:
+def says(result: Any, caution: str) -> bool:
+    """Does a result say this caution of `CAUTIONS`?"""
+    if caution == ONE_SYSTEM:
+        return result.influence is not None and result.influence.is_notable
+    return caution in result.reason
+
+
+def is_told(result: Any, scheme: str) -> bool:
     """Does the one line of a result say more than that units are few?
 
     scheme: how systems were drawn: of such as are drawn twice, that they are
         near-copies does not count.
-    unsaid: words of reasons that do not count.
     """
-    if result.influence is not None and result.influence.is_notable:
+    if says(result, ONE_SYSTEM):
         return True
-    idle = OF_NUMBER + unsaid
+    idle = OF_NUMBER
     if scheme == TWICE:
         idle += ("near-copies",)
     clauses = result.reason.split("; ")
@@ -515,42 +543,106 @@ def _says_more(clause: str, idle: tuple[str, ...]) -> bool:
     return not any(words in clause for words in idle)
 
 
-# -- the table of the page
+# -- the tables of the page
 
 # columns that the page shows of either kind of set, and which of them is the worst
 _COLUMNS = {
-    "coverage now": min,
+    "coverage": min,
     "held or told": min,
     "rejected": max,
     "silent": max,
 }
 
 
-def page_lines() -> list[str]:
-    """The table of `docs/statistics.md`: a line a level, coefficient and way to draw
-    systems, with medians over the judges of sets that rules were tuned on, and of those
-    that were left out; the worst of them in brackets.
-    """
+PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
+
+
+def page_tables() -> dict[str, list[str]]:
+    """The tables of `docs/statistics.md`: how the line of headings begins -> lines."""
     table = pd.read_csv(files.data() / "simulated" / TABLE)
-    missed = 1 - table["coverage now"]
-    silent = missed * (1 - table["told now"].fillna(0.0))
-    table["held or told"] = 1 - silent
+    return {
+        "| level | coefficient | systems, drawn |": list(_level_lines(table)),
+        "| coefficient | systems, drawn | sets |": list(_power_lines(table)),
+        "| caution | level |": list(_caution_lines(table)),
+    }
+
+
+def write_page() -> None:
+    """Put the tables into the page."""
+    lines = PAGE.read_text(encoding="utf-8").split("\n")
+    for headings, rows in page_tables().items():
+        # below the headings and the line of dashes
+        start = 2
+        start += next(i for i, line in enumerate(lines) if line.startswith(headings))
+        end = lines.index("", start)
+        lines[start:end] = rows
+    files.write_text(PAGE, "\n".join(lines))
+
+
+def _level_lines(table: pd.DataFrame) -> Iterator[str]:
+    """A line a level, coefficient and way to draw systems, with medians over the judges
+    of sets that rules were tuned on, and of those that were left out; the worst of them
+    in brackets.
+    """
+    missed = 1 - table["coverage"]
+    silent = missed * (1 - table["told"].fillna(0.0))
     untold = 1 - table["told of rejected"].fillna(0.0)
+    table["held or told"] = 1 - silent
     table["silent"] = table["rejected"] * untold
     keys = ["level", "coef", "systems", "drawn"]
-    lines = []
     for names, group in table.groupby(keys, sort=False):
         level, coef, systems, scheme = names
-        entries = [level, coef, f"{systems}, {scheme}"]
-        entries += _entries(group)
-        lines.append(f"| {' | '.join(entries)} |")
-    return lines
+        yield _line([level, coef, f"{systems}, {scheme}", *_entries(group)])
+
+
+def _power_lines(table: pd.DataFrame) -> Iterator[str]:
+    """Of the tests at system level, a line a coefficient and way to draw systems: how
+    often each finds a difference that is not there, and one that is.
+    """
+    at_system_level = table[table["level"] == "system"]
+    keys = ["coef", "systems", "drawn", "tuned"]
+    for names, group in at_system_level.groupby(keys, sort=False):
+        coef, systems, scheme, tuned = names
+        of_sets = "tuned" if tuned else "left out"
+        entries = [coef, f"{systems}, {scheme}", of_sets, _rate(group["gap"].median())]
+        for column in ("rejected", "found"):
+            for suffix in ("", f" by {OTHER_TEST}"):
+                entries.append(_median_and_worst(group[column + suffix], max))
+        yield _line(entries)
+
+
+def _caution_lines(table: pd.DataFrame) -> Iterator[str]:
+    """A line a caution and level: how often it is said of intervals that miss the truth
+    and of those that hold it; with families that nobody named, and without.
+    """
+    misses = (1 - table["coverage"]) * table["worlds"]
+    hits = table["coverage"] * table["worlds"]
+    for caution in CAUTIONS:
+        for level in statistics.LEVELS:
+            entries = [caution, level]
+            for has_families in (False, True):
+                rows = (table["drawn"] == FAMILIES) == has_families
+                # What is drawn twice is a near-copy of itself.
+                if caution == "near-copies" and not has_families:
+                    rows &= table["drawn"] != TWICE
+                rows &= table["level"] == level
+                for kind, number in (("misses", misses), ("hits", hits)):
+                    said = table[f"{caution}, of {kind}"] * number
+                    total = number[rows].sum()
+                    share = said[rows].sum() / total if total else np.nan
+                    entries.append(_rate(share))
+            yield _line(entries)
+
+
+def _line(entries: list[str]) -> str:
+    """A line of a Markdown table."""
+    return f"| {' | '.join(entries)} |"
 
 
 def _entries(group: pd.DataFrame) -> list[str]:
     """What a line of the page says of judges that were measured alike, a row each."""
-    interval = group["interval now"].iloc[0]
-    width = group["width now"].median()
+    interval = group["interval"].iloc[0]
+    width = group["width"].median()
     entries = [f"{interval} ({width:.2f})"]
     entries.append(_median_and_worst(group["coverage before"], min))
     for _, rows in sorted(group.groupby("tuned"), reverse=True):
@@ -567,7 +659,9 @@ def _median_and_worst(values: Any, worst: Any) -> str:
 
 
 def _rate(value: float) -> str:
-    """Without the zero before the point: ".95"."""
+    """Without the zero before the point: ".95"; "-" for none."""
+    if np.isnan(value):
+        return "-"
     return f"{value:.2f}".lstrip("0") or "0"
 
 
@@ -599,6 +693,7 @@ def main() -> None:
             rows.sort(key=lambda line: _place(line, places))
             table = pd.DataFrame(rows)
             table.to_csv(path, index=False, float_format="%.4f")
+    write_page()
 
 
 def _key(row: Row, columns: Iterable[str]) -> Row:

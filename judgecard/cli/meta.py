@@ -125,13 +125,13 @@ def correlations(options: Meta) -> None:
 
     Scores are the columns that `nlgeval score` wrote, or those named by --score. With
     several, every two are compared by a paired test (jackknife over systems and inputs;
-    at system level, systems change places), p-values are corrected over all tests of a
+    at system level, over systems), p-values are corrected over all tests of a
     level and coefficient, and scores that no test tells apart share a rank; possible
     ranks are those that each can have, for all scores at once. Rows of several aspects
     are groups of their own. A rating or score that is not there stays out and is
     counted; each coefficient has its interval and its signature. `these systems` is
     the interval for other inputs of these systems: a jackknife, and of ranks of systems,
-    which one input hardly moves, a widened bootstrap (a card shows the jackknife).
+    which one input hardly moves, a widened bootstrap; a card shows the same.
 
     \b
     Examples:

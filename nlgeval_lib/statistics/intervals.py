@@ -207,7 +207,7 @@ def chosen(
             units[unit] = len(draws.taking_part(present, unit, groups))
     if level == "system":
         if kind == "test":
-            return "exact-systems", ""
+            return "jack-systems", ""
         if groups:
             return "jack-both", ""
         if units["systems"] >= LEAST_SYSTEMS:

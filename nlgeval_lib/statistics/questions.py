@@ -166,6 +166,8 @@ class Questioned(Measured):
         if self.basis is None:
             return None
         p = None
-        if getattr(self, "test", "").startswith(("exact", "perm")):
+        test, _, _ = getattr(self, "test", "").partition("|")
+        of_systems = self.basis.level == "system" and test == "jack-systems"
+        if of_systems or test.startswith(("exact", "perm")):
             p = getattr(self, "p", None)
         return self.basis.answer("both", self.interval.confidence, p)

@@ -419,7 +419,7 @@ def _outcomes(
         outcomes[method, "coverage"] = _held(judge, target)
         # The same numbers judged by the careful degrees of freedom: nothing is drawn
         # or computed anew.
-        if method == "auto" and compared.spread is not None:
+        if method == "auto" and level != "system":
             careful = replace(compared.spread, careful=True)
             p, _ = jackknife.p_value(compared.difference, careful)
             outcomes["careful", "level"] = _rejected(p)

@@ -40,7 +40,7 @@ WORLDS = {
     "coh-power": "coh, the same",
 }
 # Measured as they are, in all simulations; williams and fisher cost nothing.
-DEFAULT = ("auto", "williams", "fisher")
+DEFAULT = ("auto", "exact-systems", "williams", "fisher")
 # The most for other methods, which are many fits each.
 FEW = {"sims": 200, "n_perm": 99, "n_boot": 200}
 # of the long run's table; `measure` says what they are
@@ -367,7 +367,7 @@ def _p_value(
         between = statistics.correlate(first, second, coef, level)
         values = (of_first.value, of_second.value, between.value)
         return statistics.williams(*values, of_first.n_units, coef=coef).p
-    n_perm = 1000 if name == "auto" else FEW["n_perm"]
+    n_perm = 1000 if name in DEFAULT else FEW["n_perm"]
     return statistics.compare(first, second, ratings, coef, level, name, n_perm, seed).p
 
 

@@ -202,11 +202,10 @@ def _hidden(
     other families of systems.
     """
     settings = (values, human, "kendall-b", level)
-    these = _measured(lambda: grid.correlate(*settings, ci="jack-inputs")[0])
-    row = {
-        "these_low": these["ci_low"],
-        "these_high": these["ci_high"],
-    }
+    these = grid.correlate(*settings, ci=None)[0].these_systems
+    row = {"these_low": np.nan, "these_high": np.nan}
+    if these is not None:
+        row = {"these_low": these.low, "these_high": these.high}
     if by_family is not None:
         others_like = _measured(lambda: by_family.correlate(*settings)[0])
         row["families_low"] = others_like["ci_low"]

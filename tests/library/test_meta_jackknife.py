@@ -179,11 +179,10 @@ def test_permutation_of_systems_takes_every_pattern():
         "test:exact-systems/16|alt:less|scale:z" in found.signature()
         and "seed" not in found.signature()
     )
-    least = statistics.compare(y, -y, y, "pearson", "system", "auto")
+    least = statistics.compare(y, -y, y, "pearson", "system", "exact-systems")
     assert least.p == 1 / 16 and "5 systems cannot reach .05" in least.reason
-    many = statistics.compare(
-        *judged(15, 4, 0), judged(15, 4, 1)[0], level="system", units="auto", n_perm=50
-    )
+    sides = (*judged(15, 4, 0), judged(15, 4, 1)[0])
+    many = statistics.compare(*sides, level="system", units="exact-systems", n_perm=50)
     assert "test:perm-systems/50|" in many.signature() and "seed:0" in many.signature()
 
 
