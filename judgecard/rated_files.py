@@ -50,7 +50,8 @@ _RESTS = {
     "systems": "{systems} systems, and hold for others like them on these inputs",
     "both": (
         "{systems} systems and {inputs} inputs, and hold for others that spread as "
-        "these do; the careful ones are for systems unlike all of these, too "
+        "these do, if all families of systems are named (system_family); "
+        "the careful ones are for systems unlike all of these, too "
         "(docs/statistics.md says what holds where)"
     ),
     "fisher": "{systems} systems, by a formula",

@@ -38,9 +38,13 @@ HALVINGS = 16  # of the share that makes two judges equally good
 DRAWN = 30  # sets of inputs over which a judge's goodness is a mean
 # reasons that say no more than that units are few
 OF_NUMBER = ("wide by necessity", "little power", "far outnumber")
-# what one system does to the value, and what `statistics.cautions` says
-ONE_SYSTEM = "one system"
-CAUTIONS = (ONE_SYSTEM, "near-copies", "skewed ratings", "agree nearly perfectly")
+# what one or two systems do to the value, and what `statistics.cautions` says
+CAUTIONS = (
+    "outside the interval",
+    "near-copies",
+    "skewed ratings",
+    "agree nearly perfectly",
+)
 # measured beside the default test at system level
 OTHER_TEST = "exact-systems"
 # how systems are drawn
@@ -484,7 +488,7 @@ def _of_interval(correlations: list[Any], truth: float, scheme: str) -> Row:
     row["told"] = _share(told[misses])
     row["said of hits"] = _share(told[~misses])
     for caution in CAUTIONS:
-        said = np.array([says(correlation, caution) for correlation in correlations])
+        said = np.array([caution in correlation.reason for correlation in correlations])
         row[f"{caution}, of misses"] = _share(said[misses])
         row[f"{caution}, of hits"] = _share(said[~misses])
     return row
@@ -514,21 +518,12 @@ def _share(flags: Any) -> float:
     return float(np.mean(flags))
 
 
-def says(result: Any, caution: str) -> bool:
-    """Does a result say this caution of `CAUTIONS`?"""
-    if caution == ONE_SYSTEM:
-        return result.influence is not None and result.influence.is_notable
-    return caution in result.reason
-
-
 def is_told(result: Any, scheme: str) -> bool:
     """Does the one line of a result say more than that units are few?
 
     scheme: how systems were drawn: of such as are drawn twice, that they are
         near-copies does not count.
     """
-    if says(result, ONE_SYSTEM):
-        return True
     idle = OF_NUMBER
     if scheme == TWICE:
         idle += ("near-copies",)

@@ -50,7 +50,8 @@ def cautions(
     copies = ""
     for scores in judges:
         copies = copies or near_copies((scores, ratings), statistic, names)
-    return together(copies, "" if level == "input" else skewed(ratings))
+    # At other levels skewness foretells no miss (docs/statistics.md).
+    return together(copies, skewed(ratings) if level == "dataset" else "")
 
 
 def about_systems(name: str, level: str) -> bool:
