@@ -269,16 +269,19 @@ def paired(
     gap = target - goodness(worse)
     worse = _standard(worse)
     admixture = _standard(ratings)
+    # Any part of it in every score would part all ties at once, and rank all outputs
+    # for an input that have one score.
+    in_every_score = coef == "pearson" and level != "input"
     low = 0.0
     high = 1.0
     for _ in range(HALVINGS):
         share = (low + high) / 2
-        mixed = _mixed(worse, admixture, share, at_chance, coef)
+        mixed = _mixed(worse, admixture, share, at_chance, in_every_score)
         if goodness(mixed) < target:
             low = share
         else:
             high = share
-    equal = _mixed(worse, admixture, high, at_chance, coef)
+    equal = _mixed(worse, admixture, high, at_chance, in_every_score)
     return Pair(better, worse, equal, gap)
 
 
@@ -287,14 +290,13 @@ def _mixed(
     admixture: Scores,
     share: float,
     at_chance: Scores,
-    coef: str,
+    in_every_score: bool,
 ) -> Scores:
-    """A share of the admixture in each score; for ranks, in that share of the outputs:
-    any part of it in every score would part all ties at once.
+    """A share of the admixture in each score, or instead of that share of the scores.
 
     at_chance: a number from 0 to 1 an output, by which it is chosen.
     """
-    if coef == "pearson":
+    if in_every_score:
         return (1 - share) * scores + share * admixture
     # NaN where a score is
     replacement = admixture + 0 * scores
@@ -524,7 +526,7 @@ def is_told(result: Any, scheme: str) -> bool:
     scheme: how systems were drawn: of such as are drawn twice, that they are
         near-copies does not count.
     """
-    idle = OF_NUMBER
+    idle: tuple[str, ...] = OF_NUMBER
     if scheme == TWICE:
         idle += ("near-copies",)
     clauses = result.reason.split("; ")
@@ -607,7 +609,7 @@ def _power_lines(table: pd.DataFrame) -> Iterator[str]:
 
 
 def _caution_lines(table: pd.DataFrame) -> Iterator[str]:
-    """A line a caution and level: how often it is said of intervals that miss the truth
+    """A line a caution and level that has it: how often it is said of intervals that miss the truth
     and of those that hold it; with families that nobody named, and without.
     """
     misses = (1 - table["coverage"]) * table["worlds"]
@@ -626,7 +628,9 @@ def _caution_lines(table: pd.DataFrame) -> Iterator[str]:
                     total = number[rows].sum()
                     share = said[rows].sum() / total if total else np.nan
                     entries.append(_rate(share))
-            yield _line(entries)
+            is_said = not set(entries[2:]) <= {_rate(0.0), _rate(np.nan)}
+            if is_said:
+                yield _line(entries)
 
 
 def _line(entries: list[str]) -> str:

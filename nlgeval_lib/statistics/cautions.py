@@ -37,6 +37,7 @@ def cautions(
     judges: Sequence[Floats],
     ratings: Floats,
     level: str,
+    coef: str,
     names: Names,
 ) -> str:
     """What is to be said of an interval or a test of this name, where it is about other
@@ -50,8 +51,9 @@ def cautions(
     copies = ""
     for scores in judges:
         copies = copies or near_copies((scores, ratings), statistic, names)
-    # At other levels skewness foretells no miss (docs/statistics.md).
-    return together(copies, skewed(ratings) if level == "dataset" else "")
+    # Elsewhere skewness foretells no miss (docs/statistics.md).
+    tails_matter = level == "dataset" or (level, coef) == ("system", "pearson")
+    return together(copies, skewed(ratings) if tails_matter else "")
 
 
 def about_systems(name: str, level: str) -> bool:

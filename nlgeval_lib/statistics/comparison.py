@@ -194,7 +194,7 @@ def compare(
         warning = result.influence.warning
     caution = ""
     for name in (test, ends.name):
-        caution = caution or cautions(name, pair, judges, ratings, level, names)
+        caution = caution or cautions(name, pair, judges, ratings, level, coef, names)
     reason = together(note, result.reason, ends.reason, warning, caution)
     return replace(result, reason=reason)
 

@@ -155,8 +155,9 @@ def _reason(
         level = basis.level
         if about_systems(ends.name, level) and not np.isnan(ends.low):
             x, y = sides
-            said.append(cautions(ends.name, plan, [x], y, level, basis.names))
-            if level == "system" and basis.coef == "pearson":
+            about = level, basis.coef
+            said.append(cautions(ends.name, plan, [x], y, *about, basis.names))
+            if about == ("system", "pearson"):
                 said.append(nearly_perfect(basis.value, plan))
         return together(*said)
     if isinstance(plan, levels.Systems):
