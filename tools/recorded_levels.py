@@ -423,7 +423,7 @@ def _pair(world: World, coef: str, level: str) -> Pair:
 
 
 def measure(cell: Cell) -> Row:
-    """Coverage, width, which misses are told, and how often a test finds a difference
+    """Coverage, width, what is said of misses, and how often a test finds a difference
     at .05: one that is not there, and one that is.
     """
     judge, _, ratings = _scores(cell.world)
@@ -461,10 +461,11 @@ def measure(cell: Cell) -> Row:
     row["test"] = re.split("[|/]", nulls["auto"][0].test)[0]
     row["gap"] = pair.gap
     row |= _of_test(nulls["auto"], differences["auto"], cell.scheme)
+    other: Row = {}
     if level == "system":
         other = _of_test(nulls[OTHER_TEST], differences[OTHER_TEST], cell.scheme)
-        for name in ("rejected", "found"):
-            row[f"{name} by {OTHER_TEST}"] = other[name]
+    for name in ("rejected", "found"):
+        row[f"{name} by {OTHER_TEST}"] = other.get(name, np.nan)
     return row
 
 
