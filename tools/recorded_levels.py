@@ -443,8 +443,8 @@ def measure(cell: Cell) -> Row:
     for places in drawn(judge.shape, cell.systems, cell.scheme, cell.worlds):
         human = ratings[places]
         for ci in intervals:
-            found = statistics.correlate(judge[places], human, coef, level, ci=ci)
-            correlations[ci].append(found)
+            correlation = statistics.correlate(judge[places], human, coef, level, ci=ci)
+            correlations[ci].append(correlation)
         better = pair.better[places]
         arguments = (human, coef, level)
         for test in tests:
@@ -461,11 +461,11 @@ def measure(cell: Cell) -> Row:
     row["test"] = re.split("[|/]", nulls["auto"][0].test)[0]
     row["gap"] = pair.gap
     row |= _of_test(nulls["auto"], differences["auto"], cell.scheme)
-    other: Row = {}
+    by_exchange: Row = {}
     if level == "system":
-        other = _of_test(nulls[OTHER_TEST], differences[OTHER_TEST], cell.scheme)
+        by_exchange = _of_test(nulls[OTHER_TEST], differences[OTHER_TEST], cell.scheme)
     for name in ("rejected", "found"):
-        row[f"{name} by {OTHER_TEST}"] = other.get(name, np.nan)
+        row[f"{name} by {OTHER_TEST}"] = by_exchange.get(name, np.nan)
     return row
 
 
@@ -487,25 +487,28 @@ def _of_interval(correlations: list[Any], truth: float, scheme: str) -> Row:
         "coverage": 1 - misses.mean(),
         "width": np.nanmedian(widths),
     }
-    told = np.array([is_told(correlation, scheme) for correlation in correlations])
-    row["told"] = _share(told[misses])
-    row["said of hits"] = _share(told[~misses])
+    warned = _warned(correlations, scheme)
+    row["told"] = _share(warned[misses])
+    row["said of hits"] = _share(warned[~misses])
     for caution in CAUTIONS:
-        said = np.array([caution in correlation.reason for correlation in correlations])
-        row[f"{caution}, of misses"] = _share(said[misses])
-        row[f"{caution}, of hits"] = _share(said[~misses])
+        has_it = np.array([caution in each.reason for each in correlations])
+        row[f"{caution}, of misses"] = _share(has_it[misses])
+        row[f"{caution}, of hits"] = _share(has_it[~misses])
     return row
 
 
 def _of_test(nulls: list[Any], differences: list[Any], scheme: str) -> Row:
     """The columns of a test over all worlds."""
     rejections = _rejections(nulls)
-    found = [one for one in _rejections(differences) if one.difference > 0]
+    findings = []
+    for comparison in _rejections(differences):
+        if comparison.difference > 0:
+            findings.append(comparison)
     return {
         "rejected": len(rejections) / len(nulls),
-        "told of rejected": _share([is_told(one, scheme) for one in rejections]),
-        "found": len(found) / len(differences),
-        "told of found": _share([is_told(one, scheme) for one in found]),
+        "told of rejected": _share(_warned(rejections, scheme)),
+        "found": len(findings) / len(differences),
+        "told of found": _share(_warned(findings, scheme)),
     }
 
 
@@ -519,6 +522,11 @@ def _share(flags: Any) -> float:
     if len(flags) == 0:
         return np.nan
     return float(np.mean(flags))
+
+
+def _warned(results: list[Any], scheme: str) -> np.ndarray:
+    """`is_told` of each."""
+    return np.array([is_told(result, scheme) for result in results], dtype=bool)
 
 
 def is_told(result: Any, scheme: str) -> bool:
@@ -625,9 +633,9 @@ def _caution_lines(table: pd.DataFrame) -> Iterator[str]:
                     rows &= table["drawn"] != TWICE
                 rows &= table["level"] == level
                 for kind, number in (("misses", misses), ("hits", hits)):
-                    said = table[f"{caution}, of {kind}"] * number
+                    counts = table[f"{caution}, of {kind}"] * number
                     total = number[rows].sum()
-                    share = said[rows].sum() / total if total else np.nan
+                    share = counts[rows].sum() / total if total else np.nan
                     entries.append(_rate(share))
             is_said = not set(entries[2:]) <= {_rate(0.0), _rate(np.nan)}
             if is_said:
