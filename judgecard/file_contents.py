@@ -447,7 +447,8 @@ def _outputs_of_pairs(rows: Rows) -> dict[str, str]:
     if {*OUTPUTS} <= {*rows.theirs}:
         return {}
     for name in rows.columns:
-        if rows.given[name].nunique() < _LEAST_TEXTS:
+        texts = {cell for cell in rows.given[name] if isinstance(cell, str)}
+        if len(texts) < _LEAST_TEXTS:
             continue
         for first, second in _ENDS:
             other = f"{name.removesuffix(first)}{second}"

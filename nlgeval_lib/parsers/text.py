@@ -185,13 +185,13 @@ WORDS |= {ten: 10.0 * value for value, ten in enumerate(_TENS, 2)}
 _TO_NINETY_NINE = (rf"{ten}(?:[ -](?:{'|'.join(_UNITS[1:10])}))?" for ten in _TENS)
 _UP_TO = sorted((*_UNITS, "hundred", "one hundred", "a hundred"), key=len, reverse=True)
 WORD = rf"(?:{'|'.join((*_TO_NINETY_NINE, *_UP_TO))})"
-DIGITS = r"\d+(?:[.,]\d+)*+"
+DIGITS = r"\d+(?>(?:[.,]\d+)*)"
 _DIGITS = re.compile(
     r"""
     [0-9]                     # a digit comes first, so that a search is fast
     (?<![\w$€£¥#@^%]\d)       # not in a word or an amount
     (?<!\d[.,:-]\d)           # not in a date, nor "gpt-4"
-    [0-9]*(?:[.,][0-9]+)*+
+    [0-9]*(?>(?:[.,][0-9]+)*)
     (?!_)
     """,
     re.X,

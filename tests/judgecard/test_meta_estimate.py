@@ -184,7 +184,10 @@ def test_doubts_are_put_into_words():
     assert "labelled outputs higher than all" in chosen.reason
     assert not estimate(scores, ratings).reason
     scores[0, :3] = np.nan
-    assert "3 of 600 outputs have no score" in estimate(scores, ratings).reason
+    assert (
+        "3 of 600 outputs (one a system and input) have no score"
+        in estimate(scores, ratings).reason
+    )
     few = ratings.copy()
     few[1, 5:] = np.nan
     few[2, 1:] = np.nan

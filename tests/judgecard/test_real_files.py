@@ -175,7 +175,7 @@ def test_no_card_is_made_of_a_server_that_refuses(tmp_path, monkeypatch, capsys)
         server.stop()
     assert got.code == 1 and "no card is made" in got.err
     assert "-s temperature=1" in got.err
-    assert not (tmp_path / "card").exists()
+    assert not (tmp_path / "card" / "card.json").exists()
 
 
 def test_a_card_of_scores_that_run_the_other_way(tmp_path, monkeypatch, capsys):

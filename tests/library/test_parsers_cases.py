@@ -8,6 +8,7 @@ import dataclasses
 import json
 import math
 import operator
+import re
 from pathlib import Path
 
 import pytest
@@ -406,3 +407,10 @@ def test_a_long_text_is_read_to_its_end(unit):
     for text in (body, f"Score {body}: 4"):
         for name, read in READERS.items():
             assert isinstance(read(text).status, Status), name
+
+
+def test_no_pattern_is_of_a_form_that_python_3_11_2_matches_wrongly():
+    """Groups repeated possessively, `(...)*+`: an atomic group says the same."""
+    possessive = re.compile(r"\)[*+?]\+")
+    for path in sorted(Path(parsers.__file__).parent.rglob("*.py")):
+        assert not possessive.search(path.read_text(encoding="utf-8")), path.name

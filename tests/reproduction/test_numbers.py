@@ -38,7 +38,6 @@ RECORDED = [
     ("acloserlook", {"aspects": ["coherence"], "prompt_forms": ["geval"]}),
     ("llm_summeval", {"prompt_forms": ("rts",)}),
     ("gemba_wmt22", {"rated": True}),
-    ("prometheus_gpt4", {"benches": ("mt_bench",)}),
 ]
 MOST_MEGABYTES = 7.5
 
