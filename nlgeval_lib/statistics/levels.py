@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,15 +23,11 @@ from .result import Floats
 
 # one list of all items; one coefficient an input, averaged; one over system means
 LEVELS = ("dataset", "input", "system")
-# From so many items on, one value without resamples is scipy's.
+# From so many items on, one value without resamples is numpy's and scipy's.
 LONG = 100_000
-# How scipy calls them, with the further arguments that name the variant.
-IN_SCIPY: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "pearson": ("pearsonr", {}),
-    "spearman": ("spearmanr", {}),
-    "kendall-b": ("kendalltau", {}),
-    "kendall-c": ("kendalltau", {"variant": "c"}),
-}
+OF_LONG = ("pearson", "spearman", "kendall-b", "kendall-c")
+# squares of numbers in between neither overflow nor vanish
+SAFE = (1e-150, 1e150)
 
 
 def named(coef: str, level: str) -> str:
@@ -203,11 +198,13 @@ class Listed(Statistic):
     @functools.cached_property
     def value(self) -> float:
         """That of the data themselves, by scipy where it is here and the list long."""
-        is_long = self.level == "dataset" and self.present.sum() >= LONG
-        if is_long and self.coef in IN_SCIPY:
-            x, y = (side[self.present] for side in self.sides)
+        n = self.present.sum()
+        if self.level == "dataset" and n >= LONG and self.coef in OF_LONG:
+            x, y = self.sides
+            if n < self.present.size:
+                x, y = x[self.present], y[self.present]
             with contextlib.suppress(ImportError):
-                return _by_scipy(x, y, self.coef)
+                return _of_long(x.ravel(), y.ravel(), self.coef)
         return super().value
 
     def by_list(self, drawn: Draws) -> Floats:
@@ -469,14 +466,38 @@ class Swapped:
         return first, second
 
 
-def _by_scipy(x: Floats, y: Floats, coef: str) -> float:
+def _of_long(x: Floats, y: Floats, coef: str) -> float:
     """One coefficient of two flat lists; NaN where a side is constant."""
     from scipy import stats
 
-    name, variant = IN_SCIPY[coef]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", stats.ConstantInputWarning)
-        return float(getattr(stats, name)(x, y, **variant).statistic)
+    if coef.startswith("kendall"):
+        variant = coef.removeprefix("kendall-")
+        return float(stats.kendalltau(x, y, variant=variant).statistic)
+    if coef == "spearman":
+        x = stats.rankdata(x)
+        y = stats.rankdata(y)
+    first = _standardised(x)
+    second = _standardised(y)
+    return float(np.clip(first @ second, -1, 1))
+
+
+def _standardised(values: Floats) -> Floats:
+    """Values less their mean, with squares that sum to 1; NaN where they are constant
+    but for rounding.
+    """
+    from ._kernels import NEARLY_CONSTANT
+
+    low = values.min()
+    high = values.max()
+    largest = max(-low, high)
+    if not SAFE[0] < largest < SAFE[1]:
+        values = arrays.rescaled(values)
+    mean = values.mean()
+    centred = values - mean
+    spread = np.sqrt(centred @ centred)
+    if low == high or spread < NEARLY_CONSTANT * abs(mean):
+        return np.full_like(values, np.nan)
+    return centred / spread
 
 
 def _coins(mask: Weights | None) -> Weights | None:

@@ -23,6 +23,7 @@ from meta_oracles import (
 from scipy import stats
 
 from nlgeval_lib import statistics
+from nlgeval_lib.statistics import correlate, levels
 
 tied = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=3, max_size=40
@@ -227,3 +228,16 @@ def test_a_long_constant_judge_is_treated_as_a_short_one(coef):
         size = len(ratings)
         assert found.value == pytest.approx((size / 5 - 1) / (size - 1), abs=1e-12)
         assert short.value == pytest.approx(19 / 99, abs=1e-12)
+
+
+@pytest.mark.parametrize("coef", levels.OF_LONG)
+@pytest.mark.parametrize("scale", [1.0, 1e200, 1e-200])
+def test_a_long_list_has_the_value_of_a_short_one(coef, scale, monkeypatch):
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 9, 400) * scale
+    y = rng.normal(size=400) + np.arange(400) % 9
+    y[::50] = np.nan
+    short = correlate(x, y, coef).value
+    monkeypatch.setattr(levels, "LONG", 10)
+    assert correlate(x, y, coef).value == pytest.approx(short, abs=1e-12)
+    assert np.isnan(correlate(np.full(400, 0.1), y, coef).value)
