@@ -171,14 +171,8 @@ def baselines(frame: pd.DataFrame, seed: int = 0) -> dict[str, np.ndarray]:
     if set(OUTPUTS) <= set(frame.columns):
         first = np.array([_length(text) for text in frame["output_1"]])
         second = np.array([_length(text) for text in frame["output_2"]])
-        verdicts["longer output (baseline)"] = higher(first, second)
+        verdicts["longer output (baseline)"] = pairs.higher(first, second)
     return verdicts
-
-
-def higher(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Which of two numbers is higher, pair by pair: 1, 2, or 0 where neither is."""
-    second_or_none = np.where(second > first, 2.0, 0.0)
-    return np.where(first > second, 1.0, second_or_none)
 
 
 def _length(text: Any) -> int:

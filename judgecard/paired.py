@@ -19,8 +19,9 @@ from judgecard.cells import (
     mean_interval,
     value_or_reason,
 )
-from judgecard.pair_judges import ORDERS, higher
+from judgecard.pair_judges import ORDERS
 from nlgeval_lib import datasets, statistics
+from nlgeval_lib.datasets import pairs
 from nlgeval_lib.scoring.cells import InputError, as_text
 from nlgeval_lib.scoring.columns import IDS, TEXTS
 from nlgeval_lib.scoring.rows import Rows
@@ -213,8 +214,7 @@ def from_scores(paired: Paired, scores: pd.DataFrame) -> Paired:
     """
     values = scores["value"].to_numpy(dtype=float)
     first, second = values.reshape(2, -1)
-    verdicts = higher(first, second)
-    verdicts[np.isnan(first + second)] = np.nan
+    verdicts = pairs.higher(first, second)
     # no order was shown: the verdict is the same in both
     frame = paired.frame.assign(given=verdicts, swapped=verdicts)
     return replace(paired, frame=frame, both_orders=False)
@@ -329,7 +329,7 @@ def _right_where_decided(paired: Paired) -> np.ndarray:
     counting half; NaN where people call it equal.
     """
     verdicts = paired.verdicts()
-    preference = paired.frame["preference"].to_numpy(dtype=float)
+    preference = paired.preference
     right = (verdicts == preference) + (verdicts == 0) / 2
     right[np.isnan(verdicts) | ~(preference > 0)] = np.nan
     return _mean_over_orders(right)
@@ -361,7 +361,8 @@ def _longer(frame: pd.DataFrame) -> np.ndarray | None:
         return None
     first = statistics.baselines.length(frame["output_1"].tolist())
     second = statistics.baselines.length(frame["output_2"].tolist())
-    verdicts = higher(first, second)
+    # where an output is not there, neither is longer
+    verdicts = np.nan_to_num(pairs.higher(first, second))
     return np.stack([verdicts, verdicts])
 
 

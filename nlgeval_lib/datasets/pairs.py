@@ -168,11 +168,11 @@ def from_ratings(frame: pd.DataFrame, aspect: str | None = None) -> pd.DataFrame
         "pair_id": ["|".join(map(str, parts)) for parts in names],
         "system_1": ones["system_id"],
         "system_2": twos["system_id"],
-        "preference": _higher(ones["human"], twos["human"]),
+        "preference": higher(ones["human"], twos["human"]),
     }
     for column in rated:
         if str(column).startswith("rater_"):
-            columns[str(column)] = _higher(ones[column], twos[column])
+            columns[str(column)] = higher(ones[column], twos[column])
     if "output" in rated:
         columns["output_1"] = ones["output"]
         columns["output_2"] = twos["output"]
@@ -196,8 +196,10 @@ def _places(rated: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-def _higher(first: pd.Series, second: pd.Series) -> np.ndarray:
-    """Which of two ratings is higher: 1 or 2, 0 for neither, NaN without both."""
-    gap = first.to_numpy(dtype=float) - second.to_numpy(dtype=float)
+def higher(first: Any, second: Any) -> np.ndarray:
+    """Which of two numbers is higher, pair by pair: 1 or 2, 0 for neither, NaN without
+    both.
+    """
+    gap = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
     preferred = np.where(gap > 0, FIRST, np.where(gap < 0, SECOND, TIE))
     return np.where(np.isnan(gap), np.nan, preferred)
