@@ -75,12 +75,10 @@ _PAIRED |= {"model_1", "model_2", "model_a", "model_b"}
 class Content:
     """What the cells of a column are.
 
-    name: of the column.
     kind: "rating" for few different numbers, "number" for others, "label" for few
     different words, "name" for short words, "text" for longer ones.
     words: the same for a person.
     values: what words stand for, as `--values` has it, where ratings are words.
-    varies: whether it holds several different values.
     """
 
     name: str
@@ -98,7 +96,6 @@ class Proposal:
     scores, raters, criteria: columns with a judge's scores; with people's ratings, one
     a rater; with ratings by one criterion each.
     verdicts: columns with verdicts on pairs, those of people first.
-    why: column -> what speaks for it.
     """
 
     mapping: Mapping[str, str] = field(default_factory=dict)
@@ -225,10 +222,7 @@ def of_columns(rows: Rows) -> list[Content]:
 
 
 def words_for(rows: Rows, needs: Collection[str]) -> tuple[list[str], list[str]]:
-    """What `--map` and `--values` would say for what a file's names do not tell.
-
-    Returns: none of either where the file has all that is needed, or rows of pairs.
-    """
+    """What `--map` and `--values` would say for what a file's names do not tell."""
     lacking = {*needs} - {*rows.theirs}
     if "preference" in needs:
         mapping = _of_pairs(rows).mapping
@@ -441,9 +435,7 @@ def _of_pairs(rows: Rows) -> Proposal:
 
 
 def _outputs_of_pairs(rows: Rows) -> dict[str, str]:
-    """`output_1` and `output_2` -> two columns whose names differ in their ends alone,
-    such as answer_a and answer_b; none where the file has both by our names.
-    """
+    """`output_1` and `output_2` -> columns such as answer_a and answer_b."""
     if {*OUTPUTS} <= {*rows.theirs}:
         return {}
     for name in rows.columns:

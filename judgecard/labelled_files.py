@@ -1,5 +1,5 @@
-"""A file with a judge's score in every row and people's ratings in some: what the
-systems' mean ratings are, and how many more ratings would be needed.
+"""A file with a judge's score in every row and people's ratings in some: the systems'
+mean ratings, and how many more would be needed.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ _COLUMNS = {
 class Labelled:
     """Scores and ratings of one group of rows.
 
-    label: the group's name, "" for the only one.
-    systems: their names, the rows of both matrices.
     scores, ratings: `X[system, input]`; NaN where an output has none.
     topics: a label an input; None where they have none.
     chances: by which each output was drawn to be rated; None where they are all alike.
@@ -61,9 +59,8 @@ class Labelled:
         )
 
     def pass_rates(self, confidence: float = 0.95) -> PassRates | None:
-        """What `pass_rates` says of them, where scores and ratings are 0 or 1; None
-        where they are not, where the rated outputs all pass, or all fail, and where
-        outputs were drawn with different chances.
+        """The pass rates, where scores and ratings are 0 or 1 and all rows were drawn
+        alike.
         """
         if self.chances is not None:
             return None
@@ -83,10 +80,7 @@ def needed(
     by: str | None = None,
     topic: str | None = None,
 ) -> Rows:
-    """The columns of a file that `labelled` needs, of a large one no other is read.
-
-    Raises: InputError for a column that is not there.
-    """
+    """The columns of a file that `labelled` needs, of a large one no other is read."""
     for column in (score, *humans):
         if column not in data.theirs:
             raise InputError(data.lacks(column))
@@ -103,13 +97,8 @@ def labelled(
     by: str | None = None,
     topic: str | None = None,
 ) -> Iterator[Labelled]:
-    """The rows in groups, each with the mean of the ratings that a row has.
-
-    by: the column whose values are groups; None: `aspect` where it is there, "": one
-    group.
-    topic: the column of the inputs' topics; None: `topic` where it is there, "": none.
-    Raises: InputError for a cell that is no number, an
-    input with two topics, and no rating at all.
+    """The rows in groups, each with the mean of the ratings that a row has; by, topic:
+    as in `rated_columns`.
     """
     scores = table.numbers(score)
     ratings = mean_rating(table, humans)
@@ -152,11 +141,9 @@ def mean_rating(table: Rows, humans: Sequence[str]) -> np.ndarray:
 def means_table(estimates: Estimates) -> pd.DataFrame:
     """A row a system, best first: what is its mean rating?
 
-    Returns: `system`, `mean rating` with its interval `low, high`, what `labels alone`
-    (`low_alone, high_alone`) or the `judge alone` would say, the numbers of `labels`
-    and `outputs`, `worth` (how many labels a label is worth with the judge), `ranks`
-    that the system can have (all systems at once, .95) and the `reason` where a number
-    is missing.
+    Returns: `mean rating` with its interval `low, high`, what `labels alone` or the
+    `judge alone` would say, `worth` (how many labels a label is worth with the judge),
+    `ranks` that the system can have (all systems at once, .95), and more.
     """
     table = estimates.to_frame().sort_values("value", ascending=False)
     columns = [*_COLUMNS, "low", "high", "low_alone", "high_alone"]
@@ -168,10 +155,8 @@ def means_table(estimates: Estimates) -> pd.DataFrame:
 
 
 def differences_table(estimates: Estimates) -> pd.DataFrame:
-    """A row a pair of systems: how far apart are their mean ratings?
-
-    Returns: `systems, difference, low, high, labels, worth, p`, `p_adjusted` (corrected
-    over all pairs) and `reason`.
+    """A row a pair of systems: how far apart are their mean ratings? `p_adjusted` is
+    corrected over all pairs.
     """
     table = estimates.differences_frame()
     adjusted = estimates.corrected()

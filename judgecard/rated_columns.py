@@ -1,6 +1,4 @@
-"""Which columns of a file of ratings are single raters (by kind), families, topics and
-baselines.
-"""
+"""Which columns of a file are single raters, families, topics and baselines."""
 
 from __future__ import annotations
 
@@ -33,8 +31,7 @@ def rater_kinds(frame: pd.DataFrame) -> dict[str, list[str]]:
     """Kind of rater -> the columns of its raters, of kinds with two raters and more:
     people of one kind can stand for each other, experts and crowd workers cannot.
 
-    A name says its kind before a number (rater_expert_0); raters without one are one
-    kind, "". A column without any rating is no rater.
+    A name says its kind before a number (rater_expert_0); others are one kind, "".
     """
     kinds: dict[str, list[str]] = {}
     for name in map(str, frame.columns):
@@ -47,8 +44,8 @@ def rater_kinds(frame: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def with_mean(data: rows.Rows) -> rows.Rows:
-    """The rows with the mean of the raters that the user named as `human`, where the
-    file has no other; as they are where it has, or nobody named two raters.
+    """The rows with the mean of the raters that the user named as `human`, if there is
+    none.
     """
     plan = data.plan
     if rows.RATING in data.theirs:
@@ -66,9 +63,7 @@ def with_mean(data: rows.Rows) -> rows.Rows:
 
 
 def recorded_scores(data: rows.Rows, columns: Sequence[str]) -> list[str]:
-    """Which of some columns `nlgeval score` wrote: those recorded beside the file, then
-    those that have a status beside them.
-    """
+    """Which columns `nlgeval score` wrote: those recorded, then those with a status."""
     scores = [name for name in data.earlier.get("scores", {}) if name in columns]
     for name in columns:
         has_status = score_columns(name)[1] in columns and name != "status"
@@ -92,7 +87,6 @@ def groups(
     """The family of each row's system, or the topic of its input, a label a row; one
     that has none is its own. None where there is no such column, or no column `key`.
 
-    column: with families or topics; None for the default one, "" for none.
     Raises: InputError for an unknown column, and for a system (or input) of two groups.
     """
     name = default if column is None else column
@@ -119,8 +113,8 @@ def groups(
 
 
 def places(frame: pd.DataFrame) -> pd.DataFrame:
-    """System and input of each row; where they are not named, each row is an input of
-    its own, and all are of one system.
+    """System and input of each row; without names, all of one system, each its own
+    input.
     """
     defaults = {"system_id": ["all"] * len(frame), "input_id": range(len(frame))}
     places = pd.DataFrame(defaults, frame.index, dtype=object)
@@ -135,9 +129,7 @@ def grouped(
 ) -> Iterator[tuple[str, npt.NDArray[np.intp]]]:
     """The groups of rows in the order in which they appear: label and places.
 
-    by: the column whose values are groups; None: `aspect` where it is there, "": one
-    group, which has the label "".
-    Raises: InputError for an unknown column.
+    by: the column whose values are groups; None: `aspect` where it is there, "": one.
     """
     frame = data.frame
     if by is None:

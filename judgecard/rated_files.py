@@ -96,13 +96,9 @@ FURTHER = (
 class Settings:
     """What is computed.
 
-    levels: of aggregation, of `statistics.LEVELS`: dataset, input, system.
-    coefs: names of `statistics.COEFFICIENTS`, or kendall.
     ci: "auto" (`statistics.intervals`), "none", or a name of `statistics`'s.
     n_boot, n_perm: resamples of an interval by bootstrap, of a permutation test.
     seed: of resamples, and of the random baseline.
-    correct: the correction of p-values, one of `statistics`'s.
-    compare: whether every two scores are compared.
     baselines: whether what costs nothing and the raters' ceiling stand in the table.
     family, topic: the columns of the systems' families and the inputs' topics; None
     takes `system_family` and `topic` where they are there, "" takes none.
@@ -142,11 +138,8 @@ class Settings:
 
 @dataclass(frozen=True)
 class Result:
-    """Two tables, and notes that belong to both.
-
-    correlations: a row a group, level, coefficient and score.
-    differences: a row a pair of scores, group, level and coefficient.
-    notes: sentences about the data and about what the intervals rest on.
+    """Two tables, of a row a group, level, coefficient and score (or pair of scores),
+    and notes that belong to both.
     """
 
     correlations: pd.DataFrame
@@ -155,11 +148,8 @@ class Result:
 
 
 def score_columns(data: Rows, asked: Sequence[str]) -> list[str]:
-    """The columns with scores: those asked for; else those recorded beside the file, or
-    that have a status beside them; else `value`.
-
-    Returns: the project's names of the columns, each once.
-    Raises: InputError for a column that is not there, or where none can be recognised.
+    """Our names of the columns with scores: those asked for; else those recorded beside
+    the file, or that have a status beside them; else `value`.
     """
     columns = list(data.theirs)
     asked = [data.ours(name) for name in asked]
@@ -180,9 +170,7 @@ def score_columns(data: Rows, asked: Sequence[str]) -> list[str]:
 def needed(
     scores: Sequence[str], settings: Settings, by: str | None = None
 ) -> Callable[[str], bool]:
-    """What says of a column's name whether it takes part in `correlate`: of a large
-    file no other one is read.
-    """
+    """What says whether a column takes part in `correlate`: no other one is read."""
     columns = {*scores, *map(training_column, scores), rows.RATER, "output"}
     columns |= {PROBABILITY, rows.RATING, *rows.IDS, by or "aspect"}
     columns |= {settings.family or rated_columns.FAMILY}
@@ -201,12 +189,9 @@ def correlate(
     """How well does each score follow the ratings in `human`, group by group? And which
     of every two scores follows them better?
 
-    settings: what is computed; None: the defaults.
     by: the column whose values are groups of their own; None: `aspect` where there are
     several, "": one group.
-    Raises: InputError naming the row and column of what is no number; for an unknown
-    column; where no row has a rating, or a score was fitted on every row; and where
-    `settings` need inputs and systems that the file does not name.
+    Raises: InputError for what is no number, an unknown column, no rating at all.
     """
     settings = settings or Settings()
     if rows.RATING not in data.frame.columns:
@@ -226,15 +211,10 @@ def correlate(
 
 @dataclass(frozen=True)
 class _Group:
-    """The rows of one group, in arrays of their length.
+    """The rows of one group, in arrays of their length; label: "" for the only one.
 
-    label: the group's name, "" for the only one.
-    places: `system_id` and `input_id` of each row.
-    flat: the file has neither of them.
-    human: the ratings, NaN for none.
-    scores, baselines: column -> values of what is measured, and of what costs nothing.
+    flat: the file has neither `system_id` nor `input_id`.
     raters: the ratings of each single rater, by their kind.
-    families, topics: a label a row; None where there are none.
     """
 
     label: str
@@ -312,10 +292,7 @@ def _check_flat(settings: Settings) -> None:
 
 
 class _Tables:
-    """The rows of both tables and their notes, filled group by group.
-
-    `rests`, what the intervals rest on, ends the notes.
-    """
+    """The rows of both tables and their notes; `rests` (on what) ends the notes."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -398,8 +375,8 @@ class _Tables:
     def _for_other_raters(
         self, group: _Group, grid: Grid, values: np.ndarray, correlation: Any
     ) -> dict[str, Any]:
-        """The interval of a correlation with the mean of the raters of a kind, where
-        others like them would have rated; nothing where `human` is no such mean.
+        """The interval of a correlation for other raters, where `human` is a kind's
+        mean.
         """
         for ratings in group.raters.values():
             try:
@@ -472,8 +449,8 @@ class _Tables:
             self.differences.append(row)
 
     def _numbers(self, columns: Mapping[str, str], result: Any) -> dict[str, Any]:
-        """The numbers of a result; by default also those for the systems at hand, and
-        for systems unlike these.
+        """The numbers of a result; by default also those for these systems, and other
+        ones.
         """
         row = {column: getattr(result, name) for column, name in columns.items()}
         if self.settings.ci != "auto":
@@ -531,9 +508,7 @@ def _words(result: Any) -> dict[str, str]:
 
 
 def _corrected(pairs: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """The pairs with p-values corrected over all tests of one level and coefficient,
-    whatever the group, and with the correction in their signatures.
-    """
+    """The pairs with p-values corrected over all tests of one level and coefficient."""
     family = pairs["level"] + " " + pairs["coef"]
     corrected = statistics.correct(
         pairs["p"].tolist(), settings.correct, family.tolist()

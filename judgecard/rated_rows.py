@@ -1,6 +1,4 @@
-"""Rows with scores and ratings as every command takes them: an output a row, numbers on
-their scales.
-"""
+"""Rows with scores and ratings as they are measured: a row an output, on scales."""
 
 from __future__ import annotations
 
@@ -27,8 +25,6 @@ SEEN = "seen_in_training"
 class Said:
     """What a user says of the numbers.
 
-    scale: lowest and highest score; None where it is not said.
-    human_scale: lowest and highest rating.
     reverse: columns in which less is better, by our names.
     enforced: whether scores off the scale become missing here, or later.
     """
@@ -39,8 +35,8 @@ class Said:
     enforced: bool = True
 
     def turned(self, values: np.ndarray, of_scores: bool) -> np.ndarray:
-        """Numbers of which less is better, so that more is: on their scale where it is
-        said, else with another sign.
+        """Numbers of which less is better, so that more is: on their scale, or with a
+        minus.
         """
         scale = self.scale if of_scores else self.human_scale
         return (sum(scale) if scale else 0.0) - values
@@ -56,12 +52,7 @@ def training_column(score: str) -> str:
 def prepared(
     data: Rows, scores: Sequence[str], humans: Sequence[str], said: Said
 ) -> tuple[Rows, list[str]]:
-    """The rows as they are measured, and notes on what was done.
-
-    Raises: InputError naming the cell that is no number; for one column that is both;
-    for an output whose rows have several scores; where most numbers are off a stated
-    scale.
-    """
+    """The rows as they are measured, and notes on what was done."""
     for name in scores:
         if name in humans:
             column = data.theirs.get(name, name)
@@ -217,10 +208,7 @@ def _on_scale(
 def off_scale(
     values: np.ndarray, scale: Scale, place: str, option: str = "--scale"
 ) -> np.ndarray:
-    """Which values are off a scale. place, option: for the message.
-
-    Raises: InputError where more than half are: it is another scale.
-    """
+    """Which values are off a scale; InputError where most are: it is another scale."""
     off = (values < scale[0]) | (values > scale[1])
     present = int((~np.isnan(values)).sum())
     if 2 * off.sum() > present:
@@ -281,7 +269,7 @@ def _far_above(values: np.ndarray, most: float) -> np.ndarray:
 
 def seen_scale(scale: Scale | None, frame: pd.DataFrame) -> Scale | None:
     """The scale of ratings that nobody states: that of the scores, where ratings reach
-    both its ends; None where they do not, as it may be another one.
+    both its ends; else None.
     """
     names = [name for name in frame if name == RATING or str(name).startswith("rater_")]
     if scale is None or not names:

@@ -41,9 +41,7 @@ _WAYS_OUT = {
 
 
 def root() -> Path:
-    """The checkout: `NLGEVAL_ROOT`, else the folder that holds the package; without one
-    the working folder.
-    """
+    """The checkout: `NLGEVAL_ROOT`, else around the package, else the folder here."""
     override = os.environ.get("NLGEVAL_ROOT")
     if override:
         return Path(override).resolve()
@@ -75,9 +73,7 @@ def data() -> Path:
 
 
 def place(name: str) -> Path:
-    """A file of the checkout's data by its path below `data()`, else the copy of its
-    name that a wheel installed.
-    """
+    """A file by its path below `data()`, else the copy of its name in a wheel."""
     path = data() / name
     if path.is_file():
         return path
@@ -132,16 +128,16 @@ def figures() -> Path:
 
 
 def state(*parts: str) -> Path:
-    """A place below `.nlgeval/`, or the folder named by `NLGEVAL_HOME`, which has
-    caches, completions and the runner's state; git-ignored.
+    """A place below `.nlgeval/`, or the folder named by `NLGEVAL_HOME`: caches,
+    completions, the runner's state.
     """
     folder = Path(os.environ.get("NLGEVAL_HOME") or root() / ".nlgeval")
     return folder.joinpath(*parts)
 
 
 def located(name: str) -> Path:
-    """The place of a file by the name that records give it: `results/...`,
-    `figures/...` or `data/...`, wherever these folders are; KeyError for another.
+    """The place of a file by its name in records: `results/...`, `figures/...`,
+    `data/...`.
     """
     top, _, inner = name.partition("/")
     folders = {"results": results(), "figures": figures(), "data": data()}
@@ -156,9 +152,8 @@ def way_out(error: OSError) -> str:
 
 
 def from_json(text: str | bytes, **options: Any) -> Any:
-    """The value of a JSON text from outside; options as of `json.loads`.
-
-    Raises: ValueError where it is no JSON, or nested too deep to be read.
+    """The value of a JSON text from outside; ValueError also where it is nested too
+    deep.
     """
     try:
         return json.loads(text, **options)
@@ -169,8 +164,8 @@ def from_json(text: str | bytes, **options: Any) -> Any:
 def zip_member(
     name: str, date: tuple[int, int, int, int, int, int] = (1980, 1, 1, 0, 0, 0)
 ) -> zipfile.ZipInfo:
-    """A compressed member of a zip file with one date (none before 1980) and one set of
-    rights: the same content is the same bytes, whoever writes it.
+    """A compressed member of a zip file with one date and one set of rights: the same
+    content is the same bytes, whoever writes it.
     """
     member = zipfile.ZipInfo(name, date)
     member.compress_type = zipfile.ZIP_DEFLATED
@@ -181,11 +176,9 @@ def zip_member(
 
 @contextlib.contextmanager
 def replacing(path: Path | str, private: bool = False) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; rename it onto `path` on success, remove it
-    on any error.
+    """Yield a temporary path beside `path`; rename it onto `path` on success.
 
     private: for its owner only; else with the rights that new files get.
-
     Raises: OSError naming `path` where the folder cannot be written or the disk is
     full.
     """
@@ -254,9 +247,8 @@ def whole(text: str) -> str:
 
 
 def check(path: Path | str) -> None:
-    """Pass where a file can be written at `path`, whose folder is made.
-
-    Raises: OSError naming `path`.
+    """Raise an OSError naming `path` where no file can be written there; make its
+    folder.
     """
     place = Path(path)
     try:
@@ -272,22 +264,13 @@ def check(path: Path | str) -> None:
 
 
 def write_text(path: Path | str, text: str) -> None:
-    """Write a text to a file as UTF-8, whole or not at all; half characters are spelt
-    out.
-
-    Raises: OSError naming `path`.
-    """
+    """Write a text as UTF-8, whole or not at all; half characters spelt out."""
     with replacing(path) as partial:
         partial.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def write_all(contents: Mapping[Path, bytes]) -> list[Path]:
-    """Write several files, each whole or not at all; none where one place is no good.
-
-    Returns: the paths, in their order.
-
-    Raises: OSError naming the path.
-    """
+    """Write several files, each whole; none where one place is no good. Their paths."""
     # all places are tried before the first file is replaced
     for path in contents:
         check(path)
@@ -309,10 +292,6 @@ def plain(value: Any) -> Any:
     Infinite numbers, NaN and other marks of a missing value are null; numpy's and our
     types are plain ones; mappings have texts as keys, dataclasses become mappings, and
     what JSON does not know becomes its text.
-
-    Example:
-    >>> plain({"mean": float("nan"), "tags": ("a", "b"), 3: True})
-    {'mean': None, 'tags': ['a', 'b'], '3': True}
     """
     if isinstance(value, str):
         return whole(str(value))

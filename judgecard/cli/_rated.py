@@ -41,9 +41,7 @@ class Rated(Proposing):
     ] = None
 
     def chosen(self, path: str, **more: Any) -> Rows:
-        """The rows of a file as `Reading.chosen` reads them, with the answers of the
-        sheets.
-        """
+        """The rows of a file as `Reading.chosen`, with the answers of the sheets."""
         rows = super().chosen(path, **more)
         if not self.sheet:
             return rows
@@ -61,10 +59,7 @@ class Rated(Proposing):
         humans: Sequence[str],
         on_scale: bool = True,
     ) -> Rows:
-        """The rows of a file as they are measured; notes are said.
-
-        Raises: InputError.
-        """
+        """The rows of a file as they are measured; notes are said."""
         from judgecard import rated_rows
 
         note(rows.unused_marks(by_comma(self.missing_values)))
@@ -104,9 +99,7 @@ def scale_of(text: str, flag: str = "--scale") -> tuple[float, float] | None:
 
 
 def as_text(tables: Mapping[str, pd.DataFrame], format: str) -> str:
-    """Tables by their headings as text, csv, markdown or jsonl (the heading as `table`);
-    empty ones are left out.
-    """
+    """Tables by their headings as text, csv, markdown or jsonl; empty ones left out."""
     from nlgeval_lib.files import json_lines
     from nlgeval_lib.scoring.cells import inert
     from nlgeval_lib.tables import show

@@ -262,9 +262,7 @@ def _check_judge(options: Judging) -> None:
 
 
 def _of_scores(options: Judging) -> Card:
-    """The card of a file of scores, beside a data set, rows of another file or its own
-    ratings.
-    """
+    """The card of a file of scores, beside a data set, a file or its own ratings."""
     import judgecard as cards
     from judgecard import judged
 
@@ -351,9 +349,8 @@ def _judge_of(options: Judging, data: Sequence[Any]) -> Asking:
 
 
 def rated_sets(options: AskedJudge) -> list[Any]:
-    """The sets that a judge is to be asked about.
-
-    Raises: ValueError naming all that the options lack; InputError; DataUnavailable.
+    """The sets that a judge is to be asked about; ValueError naming all that is
+    lacking.
     """
     from judgecard import asked
     from judgecard.judged import of_aspect, of_rows, with_human_scale
@@ -385,11 +382,7 @@ def rated_sets(options: AskedJudge) -> list[Any]:
 
 
 def asking(options: AskedJudge, data: Sequence[Any], design: Design) -> Asking:
-    """The judge that the options name, and what it is to be asked about; nothing is
-    asked yet.
-
-    Raises: ValueError; EngineError; Unavailable.
-    """
+    """The judge that the options name, with its rows; nothing is asked yet."""
     from judgecard import asked
 
     _take_local_judge(options)
@@ -620,10 +613,7 @@ def gate(
 def _is_worse(
     bar: Card, current: Card, allowed: Sequence[str], has_conditions: bool
 ) -> bool:
-    """Whether a card is worse than the one that set the bar, pair by pair; said.
-
-    Raises: ValueError where the two cannot be compared, and nothing else is asked.
-    """
+    """Whether a card is worse than the one that set the bar, pair by pair; said."""
     import judgecard as cards
     from judgecard import fingerprint
 

@@ -1,9 +1,5 @@
-"""The command `nlgeval`.
-
-The modules of `houses.COMMANDS` add their subcommands to `app`, in that order; where
-the reproduction is not here, its commands say so.
-
-A module must import fast: what a subcommand needs is imported when it runs.
+"""The command `nlgeval`. The modules of `houses.COMMANDS` add their subcommands; each
+must import fast: what a subcommand needs is imported when it runs.
 """
 
 from __future__ import annotations
@@ -72,9 +68,7 @@ def _options(version: Annotated[bool, _VERSION] = False) -> None:
 
 
 def main() -> None:
-    """Run the command line; errors that a user can mend are one message, not a
-    traceback.
-    """
+    """Run the command line; errors that a user can mend are one message."""
     _prepare_streams()
     warnings.showwarning = _print_warning
     # the commands say which encoder a metric takes (`Job.notice`)
@@ -144,10 +138,8 @@ def _prepare_streams() -> None:
 
 
 class _Printable:
-    """A stream on which control characters from data or servers are spelt out.
-
-    Ends of lines and tabs stay, and so does the return to a line's beginning that a
-    progress bar starts with.
+    """A stream on which control characters from data or servers are spelt out; a
+    progress bar may return to its line's beginning.
     """
 
     def __init__(self, stream: Any) -> None:

@@ -1,6 +1,4 @@
-"""What the subcommands share: how one is added, the options of several, and how
-results and failures are printed.
-"""
+"""What the subcommands share: how one is added, options, printing."""
 
 from __future__ import annotations
 
@@ -100,9 +98,7 @@ class Reading:
         self.plans: dict[str, Any] = {}  # file -> what was taken for what in it
 
     def read(self, path: str, **more: Any) -> Rows:
-        """The rows of a file or a data set, as `chosen`, and the line that says how
-        they are read. Raises: InputError; DataUnavailable.
-        """
+        """The rows of a file or a data set, as `chosen`; how they are read is said."""
         rows = self.chosen(path, **more)
         note(rows.in_words())
         self.plans[Path(rows.name).name] = rows.plan.recorded()
@@ -246,10 +242,7 @@ class Scoring(Reading, Planning):
             named.plugin(path)
 
     def rows(self, instead: str = "") -> Rows:
-        """The rows, or with the same settings those of the file `instead`.
-
-        Raises: InputError; DataUnavailable.
-        """
+        """The rows, or with the same settings those of the file `instead`."""
         return self.read(
             instead or self.input,
             data="" if instead else self.data,
@@ -258,10 +251,7 @@ class Scoring(Reading, Planning):
         )
 
     def job(self, data: Rows | None = None) -> Job:
-        """What these options ask for, on these rows or on their own.
-
-        Raises: InputError; EngineError; Unavailable.
-        """
+        """What these options ask for, on these rows or on their own."""
         from nlgeval_lib.evaluators.prometheus import Rubric
         from nlgeval_lib.scoring import prepared
 
@@ -296,11 +286,8 @@ def command(
     name: str, group: typer.Typer = app, more: str = ""
 ) -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
     """Add a subcommand: its options are the fields of the class of the function's
-    argument `options`, those that say who is asked last; its help is the docstring and
-    `more`.
-
-    A field has its option or argument of typer's in its annotation, and a default
-    unless it must be given.
+    argument `options`, those that say who is asked last; its help is the docstring
+    and `more`.
     """
 
     def add(function: Callable[[Any], None]) -> Callable[[Any], None]:

@@ -1,6 +1,4 @@
-"""`nlgeval parse`: what a parser reads in texts that are here already, by which rule,
-and what it leaves.
-"""
+"""`nlgeval parse`: what a parser reads in texts that are here, by which rule."""
 
 from __future__ import annotations
 
@@ -108,10 +106,7 @@ def parse(
 
 
 def _report(readings: pd.DataFrame, output: str) -> None:
-    """Print a summary of the readings, and write them where that is wanted.
-
-    Raises: Exit where none has a value.
-    """
+    """Print a summary of the readings, and write them where that is wanted."""
     from nlgeval_lib.scoring import score_files
 
     _print_readings(readings)
@@ -222,9 +217,7 @@ def _trace(name: str, texts: pd.Series, parser: functools.partial[Any]) -> None:
 def _readings(
     texts: Rows, column: str, parse: Callable[[str | None], Any]
 ) -> pd.DataFrame:
-    """The rows without their texts, and what was read from each; a column of the rows
-    that has such a name is called "NAME (before)".
-    """
+    """The rows without their texts, and what was read from each."""
     import pandas as pd
 
     results = [parse(text) for text in texts.given[column]]
@@ -255,8 +248,8 @@ def _print_readings(readings: pd.DataFrame) -> None:
 
 
 def _in_words(readings: pd.DataFrame) -> Iterator[str | pd.DataFrame]:
-    """How many texts have which status, how many each rule read or left, which values,
-    and the frequent reasons: lines and one table.
+    """The statuses, rules, values and frequent reasons of readings: lines and one
+    table.
     """
     import pandas as pd
 

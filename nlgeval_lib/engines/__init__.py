@@ -4,9 +4,6 @@ recording, a script.
     engine = engines.make("vllm", model="...")
     sampling = engines.Sampling(temperature=1.0, n=3)
     answers = engines.complete(engine, requests, sampling, store)
-
-A name is imported from its module when it is first used, so that a change to one engine
-concerns only what uses that engine.
 """
 
 from __future__ import annotations
@@ -79,14 +76,8 @@ __getattr__ = loaded_on_use(__name__, _MODULES)
 
 
 def make(name: str, /, **options: Any) -> Engine:
-    """The engine of a short name, with its options.
-
-    name: vllm, transformers, openai, replay or scripted.
-    options: of the engine's class. model="mini" is the miniature judge of the
-        repository, for vllm and transformers.
-
-    Raises: ValueError for an unknown name; TypeError for an unknown option; EngineError
-    where the engine cannot start.
+    """The engine of a short name (vllm, transformers, openai, replay or scripted), with
+    its class's options; model="mini" is the miniature judge of the repository.
     """
     if name not in _ENGINES:
         from nlgeval_lib.names import meant

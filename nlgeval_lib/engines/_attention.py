@@ -1,8 +1,5 @@
-"""Attention of one new token on a processor, without copies of the keys.
-
-Models whose heads share keys (grouped queries) have them repeated for every head by
-transformers where a batch is padded: at each token that is written, a copy of all that
-was read. `use` lets the heads of a group stand as rows of one query instead.
+"""Attention of one new token on a processor, without a copy of the keys for every head,
+which transformers makes of grouped queries in a padded batch.
 """
 
 from __future__ import annotations
@@ -31,7 +28,6 @@ def grouped(
 
     query: (rows x heads x new tokens x width).
     key, value: (rows x groups of heads x all tokens x width).
-    mask: where a new token may look, (rows x 1 x new tokens x all tokens), or None.
     """
     rows, heads, new_tokens, width = query.shape
     groups = key.shape[1]

@@ -12,8 +12,6 @@ class Grammars:
     """The forms that completions of one model were held to, compiled once by xgrammar.
 
     vocabulary: how many tokens the model's logits are of; the tokenizer may have fewer.
-
-    Raises: UnsupportedSetting where that is not installed or does not take the form.
     """
 
     def __init__(self, tokenizer: Any, vocabulary: int) -> None:

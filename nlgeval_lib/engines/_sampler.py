@@ -22,14 +22,10 @@ from nlgeval_lib.engines.base import Sampling, likeliest
 class Sampler(LogitsProcessor):
     """Changes scores so that the largest, which transformers takes, is a draw.
 
-    Repetition penalty, temperature, top-k and top-p come first, then Gumbel noise.
-
-    sampling: the settings of all rows.
     seeds: a seed a row; None draws without one.
-    prompt: the mask of the prompt's tokens, (rows x tokens), true where there is no
-        padding; None for a seq2seq model, whose decoder does not continue the prompt.
-    grammar: masks what the form of a structured completion does not allow; None for no
-        form.
+    prompt: the mask of the prompt's tokens, (rows x tokens); None for a seq2seq model,
+    whose decoder does not continue the prompt.
+    grammar: masks what the form of a structured completion does not allow.
 
     Source: Gumbel-max: argmax(log p + g) is distributed as p, where g is minus the
     logarithm of an exponential draw.
@@ -58,9 +54,7 @@ class Sampler(LogitsProcessor):
         self.steps: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """The scores whose largest is the next token, (rows x vocabulary); input_ids:
-        all tokens so far, (rows x tokens).
-        """
+        """The scores whose largest is the next token, (rows x vocabulary)."""
         logits = scores.float()
         allowed = logits
         if self.grammar is not None:
@@ -121,9 +115,9 @@ class Sampler(LogitsProcessor):
         return torch.cat([prompt, new_tokens], 1)
 
     def logprobs(self, tokenizer: Any) -> list[tuple[dict[str, float], ...] | None]:
-        """For every row its steps, each a table from token text to log-probability:
-        the token that was written, then the likeliest ones; None for every row where
-        none were requested.
+        """For every row its steps, each a table from token text to log-probability: the
+        token that was written, then the likeliest ones; None where none were
+        requested.
         """
         if self.sampling.logprobs is None:
             return [None] * len(self.seeds)
@@ -140,13 +134,8 @@ class Sampler(LogitsProcessor):
 
 
 class StopTexts(StoppingCriteria):
-    """True for each row whose new text contains one of the stop texts.
-
-    The criterion of transformers itself looks into the prompt too.
-
-    stop: the texts; none never stops.
-    start: the place of the first new token in a row.
-    tokenizer: gives the tokens' texts.
+    """True for each row whose new text contains one of the stop texts; transformers'
+    own criterion looks into the prompt too. start: the place of the first new token.
     """
 
     def __init__(self, stop: Sequence[str], start: int, tokenizer: Any) -> None:
@@ -156,9 +145,8 @@ class StopTexts(StoppingCriteria):
         self.window = 4 + max((len(text.encode()) for text in stop), default=0)
 
     def __call__(self, input_ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
-        """Whether each row of `input_ids` (rows x tokens) is finished, (rows,).
-
-        The last tokens are enough: a token is at least one byte, or writes nothing.
+        """Whether each row of `input_ids` (rows x tokens) is finished, by its last
+        tokens.
         """
         finished = torch.zeros(
             input_ids.shape[0], dtype=torch.bool, device=input_ids.device

@@ -1,9 +1,5 @@
 """Who answers behind an address, whether it may have our key, and what its answers
-mean: completions, or why not.
-
-Nothing that a server sends is trusted. What is kept of its texts has no run of 15
-letters and digits or more of the key, in any form that `_forms` lists, be it spread
-over tokens as `repeats_key` says; other ways to hide a key are not looked for.
+mean: completions, or why not. Nothing that a server sends is trusted.
 """
 
 from __future__ import annotations
@@ -58,8 +54,6 @@ _RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"([\d.]+)s"')  # in Gemini's err
 def place(address: str) -> str:
     """Host, port and path of a server, as keys have them; empty for OpenAI's own.
 
-    address: a user's name and a final `/v1` in it are left out.
-
     Example:
         >>> place("http://me@localhost:8000/v1")
         'localhost:8000'
@@ -72,16 +66,12 @@ def place(address: str) -> str:
 
 
 def about(address: str, model: str, key: str, hung: bool = False) -> dict[str, str]:
-    """What does a server say of a model? One that is silent is warned of.
+    """What does a server say of a model: `server`, and what it names of `owner`, `root`
+    (its weights), `quantization` and the engine's `version`; a silent one is warned
+    of.
 
-    address: up to and with `/v1`. model: as the server calls it. key: that is sent.
     hung: it was given up before for want of an answer.
-
-    Returns: `server`, and what it names of `owner`, `root` (the weights that it serves
-    under this name), `quantization` and the engine's `version`.
-
-    Raises: EngineError where nobody answers, and where a server that hung is silent
-    again.
+    Raises: EngineError where nobody answers, or a server that hung is silent again.
     """
     facts = {"server": place(address) or urlsplit(OFFICIAL).netloc}
     try:
@@ -170,11 +160,8 @@ def _json_at(url: str, key: str) -> dict[str, Any]:
 
 def revision(base: str, facts: dict[str, str], extra: dict[str, Any]) -> str:
     """The revision of a served model: its base, this server and the settings, with "+"
-    between them. The engine's version is no part of it, as a server's update would
-    orphan what is stored.
-
-    facts: as `about` gives them; none of OpenAI's own server.
-    extra: further settings of each call.
+    between them; without the engine's version, whose update would orphan what is
+    stored.
     """
     parts = [base] if base else []
     if facts:
@@ -192,16 +179,13 @@ def revision(base: str, facts: dict[str, str], extra: dict[str, Any]) -> str:
 
 def is_marked(revision: str) -> bool:
     """Whether a revision is of another server than the model's own, or of other
-    settings than its plain ones.
+    settings.
     """
     return any(part.startswith(MARKS) for part in revision.split("+"))
 
 
 def check_address(url: str) -> str:
-    """An address over http or https, without a slash at its end.
-
-    Raises: ValueError for any other; the message has no user name or key.
-    """
+    """An address over http or https, without a slash at its end; else a ValueError."""
     with contextlib.suppress(ValueError):  # a port out of range, a broken IPv6 address
         parts = urlsplit(url)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
@@ -214,10 +198,7 @@ def check_address(url: str) -> str:
 
 def key(variable: str, url: str, plain_http: bool) -> str:
     """The key in an environment variable, "" where it has none, for an address; it goes
-    over https or to this machine alone, unless `plain_http`.
-
-    Raises: EngineError where it may not be sent, no header can hold it, or OpenAI's own
-    server needs one.
+    over https or to this machine alone, unless `plain_http`; else an EngineError.
     """
     # a file's line break often comes with it
     secret = os.environ.get(variable, "").strip()
@@ -262,13 +243,7 @@ def _plain(text: str) -> str:
 
 
 def without_lengths(schema: Any) -> Any:
-    """A JSON schema without the lengths of texts, which OpenAI's strict form refuses;
-    the token limit bounds texts there.
-
-    Example:
-        >>> without_lengths({"type": "string", "maxLength": 9})
-        {'type': 'string'}
-    """
+    """A JSON schema without the lengths of texts, which OpenAI's form refuses."""
     if isinstance(schema, list):
         return [without_lengths(part) for part in schema]
     if not isinstance(schema, dict):
@@ -281,11 +256,9 @@ def without_lengths(schema: Any) -> Any:
 
 
 def spared(body: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """A request's body without what the server does not take.
-
-    names: `max_tokens` is called max_completion_tokens then, a `system` message stands
-    before the first one of the user, a neutral `top_p`, `temperature` or `n` or a
-    `seed` is left out.
+    """A request's body without what the server does not take: `max_tokens` is called
+    max_completion_tokens, a `system` message stands before the user's first, a
+    neutral `top_p`, `temperature` or `n` or a `seed` is left out.
     """
     body = dict(body)
     if "max_tokens" in names and "max_tokens" in body:
@@ -332,10 +305,7 @@ def _bad(reason: str) -> AttemptFailed:
 
 
 def loaded(content: bytes) -> Any:
-    """The JSON in a body; NaN in it is None.
-
-    Raises: ValueError for what is no JSON.
-    """
+    """The JSON in a body; NaN in it is None."""
     constants = {"NaN": None, "Infinity": math.inf, "-Infinity": -math.inf}
     return files.from_json(content, parse_constant=constants.get)
 
@@ -350,10 +320,6 @@ def read(
 ) -> tuple[Completion, str]:
     """The completion in a body of status 200, and the model that it names ("" for
     none); AttemptFailed says what is wrong with it.
-
-    logprobs: whether log-probabilities were asked for.
-    asked_model: another one in the answer is kept as `served`.
-    model, revision: of the completion, as they are stored.
     """
     try:
         answer = loaded(content)
@@ -475,18 +441,10 @@ def _counts(usage: Any) -> dict[str, int]:
 def retry_after(
     headers: Mapping[str, str], now: float, content: bytes = b""
 ) -> float | None:
-    """The seconds that a server asks to wait, or None.
+    """The seconds that a server asks to wait, or None. now: seconds since 1970.
 
-    headers: they are in `retry-after-ms` or in `Retry-After` (seconds or a date).
-    now: seconds since 1970.
-    content: the body, where Gemini has them.
-
-    Source: RFC 9110, section 10.2.3; `retry-after-ms` is OpenAI's, `retryDelay` that
-    of google.rpc.RetryInfo.
-
-    Example:
-        >>> retry_after({"retry-after": "20"}, now=0.0)
-        20.0
+    Source: RFC 9110, section 10.2.3; `retry-after-ms` is OpenAI's, `retryDelay` that of
+    google.rpc.RetryInfo (Gemini's).
     """
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         value = headers.get(name, "")
@@ -508,10 +466,8 @@ def retry_after(
 def refused(
     answer: Any, content: bytes, key: str, variable: str, seconds: float
 ) -> AttemptFailed:
-    """What does an answer with a status of 300 or more mean?
-
-    content: its body. key: that was sent; it is taken out of the reason.
-    variable: that of the environment which has the key. seconds: since 1970.
+    """What does an answer with a status of 300 or more mean? variable: where the key
+    is.
     """
     status = answer.status_code
     message, code = _error_message(content)
@@ -585,12 +541,8 @@ _REFUSAL = re.compile(
 
 
 def _not_taken(message: str) -> tuple[str, str]:
-    """What of a request a server says that it does not take: a name that `spared` knows
-    or "", and the setting that asks without it or "".
-
-    Example:
-    >>> _not_taken("Unsupported value: 'temperature' does not support 0")[1]
-    'ask with -s temperature=1'
+    """What of a request a server says that it does not take (a name for `spared`, or
+    ""), and the setting that asks without it, or "".
     """
     table: tuple[tuple[str, str, str], ...] = _SAID
     if _REFUSAL.search(message):
@@ -626,10 +578,7 @@ def _error_message(content: bytes) -> tuple[str, Any]:
 
 
 def fault(error: Exception, timeout: float, key: str) -> AttemptFailed:
-    """What does an attempt that ended with `error` mean?
-
-    timeout: seconds that the attempt had. key: taken out of the reason.
-    """
+    """What does an attempt that ended with `error` mean?"""
     import httpx2
 
     text = f"{type(error).__name__}: {error}"
@@ -666,10 +615,8 @@ _ESCAPED = re.compile(r"(?:%|\\x|\\u00|&#x)([0-9a-f]{2});?", re.I)
 
 
 def repeats_key(completion: Completion, key: str) -> bool:
-    """Whether a text of a completion has the key in it, as `has_key` says.
-
-    Of log-probabilities the tokens of each rank are one text (those that were written,
-    the first alternatives, and so on), and all of them, in their order, are another.
+    """Whether a text of a completion has the key in it; of log-probabilities the tokens
+    of each rank are one text, and all of them, in their order, are another.
     """
     texts = [
         completion.served + completion.fingerprint,
@@ -683,9 +630,7 @@ def repeats_key(completion: Completion, key: str) -> bool:
 
 
 def without_key(reason: str, key: str) -> str:
-    """A reason without the key, should a server have sent it back, whole or cut off; at
-    most 600 characters. One that has it in another form is left out as a whole.
-    """
+    """A reason of at most 600 characters without the key, whole or cut off."""
     if len(key) >= SECRET:
         start = re.escape(key[:_START])
         reason = re.sub(start + r"\S*", "[key]", reason, flags=re.I)
@@ -698,9 +643,7 @@ def without_key(reason: str, key: str) -> str:
 
 def has_key(text: str, key: str) -> bool:
     """Whether a text has a run of 15 letters and digits or more of the key, in any of
-    its `_forms`, whatever other signs stand between.
-
-    key: one that is too short to be a key is never found.
+    its `_forms`, whatever other signs stand between; a short key is none.
     """
     if len(key) < SECRET or len(text) < _PIECE:
         return False
@@ -720,8 +663,7 @@ def _pieces(key: str) -> frozenset[str]:
 
 def _forms(key: str) -> list[str]:
     """The key as it is, reversed, as hexadecimal digits, and in base64 wherever it
-    begins within a longer text. `_bare` makes upper case, percent-encoding and escapes
-    the same as the sign itself.
+    begins.
     """
     secret = key.encode()
     forms = [key, key[::-1], secret.hex()]

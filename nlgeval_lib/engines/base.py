@@ -1,9 +1,5 @@
 """What every engine is: requests and settings in, completions out, each under the key
 of what determines it.
-
-A `Request` is one prompt, `Sampling` how it is completed. Together with an engine's
-model and revision they determine each draw, whose hash is its key. `complete` makes an
-`Ask` of every draw that is not stored, and `Engine.generate` answers it.
 """
 
 from __future__ import annotations
@@ -45,11 +41,7 @@ class UnsupportedSetting(Told, ValueError):
 
 
 def canonical(value: Any) -> str:
-    """JSON with sorted keys, no blanks, only ASCII: equal everywhere.
-
-    Raises: TypeError for what JSON cannot hold; ValueError for numbers that are not
-    finite.
-    """
+    """JSON with sorted keys, no blanks, only ASCII: equal everywhere."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
     )
@@ -66,8 +58,8 @@ def _sha256(text: str) -> str:
 
 
 def draw_keys(body: Mapping[str, Any], draws: Sequence[int]) -> list[str]:
-    """The keys of some draws of one request's body, in their order: each the sha256 of
-    the canonical JSON of the body with `"draw": i` (from 0), as 64 hex digits.
+    """The keys of some draws of one request's body: each the sha256 of the canonical
+    JSON of the body with `"draw": i` (from 0), as 64 hex digits.
     """
     # "draw" sorts before every other name of the body, so it can be put in front
     body_text = canonical(body)[1:]
@@ -108,18 +100,15 @@ class Sampling:
     top_k: only so many likeliest tokens; 0 is all.
     max_tokens: new tokens at most.
     repetition_penalty: 1 is none; divides the logits of tokens that were read or
-        written already, those of the prompt too.
-    n: draws for each prompt; each is drawn, stored and counted alone. Changing it
-        changes no draw that is stored already.
+    written already.
+    n: draws for each prompt; each is drawn, stored and counted alone.
     seed: None is unseeded; else each draw gets its own seed, made from this one and
-        everything else that determines the draw.
+    everything else that determines the draw.
     stop: texts that end the completion and are not part of it.
     logprobs: None is none; k is the written token and the k likeliest ones, as natural
-        logarithms before any reshaping.
-    choice: the completion is one of these texts.
-    regex: the completion matches this pattern.
-    json_schema: the completion is JSON of this schema. At most one of the last three is
-        set.
+    logarithms before any reshaping.
+    choice, regex, json_schema: the completion is one of these texts, matches this
+    pattern, or is JSON of this schema; at most one of the three.
 
     Raises: ValueError for a value out of its range, more than one draw of greedy
     decoding, and more than one form.
@@ -179,10 +168,9 @@ class Sampling:
         return {}
 
     def key(self) -> dict[str, Any]:
-        """The settings that determine one draw, as JSON values.
-
-        `n` is left out, and so are the settings that greedy decoding ignores and those
-        that are not set: a setting that is added one day leaves older keys unchanged.
+        """The settings that determine one draw, as JSON values: without `n`, and
+        without those that greedy decoding ignores or that are not set, so that older
+        keys stay.
         """
         key: dict[str, Any] = {
             "temperature": self.temperature,
@@ -238,11 +226,7 @@ def _adapters() -> dict[str, TypeAdapter[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One prompt: a rendered text, or the messages of a chat.
-
-    Raises: ValueError unless exactly one of `prompt` and `messages` is given and well
-    formed.
-    """
+    """One prompt: a rendered text, or the messages of a chat."""
 
     prompt: str | None = None
     # each with `role` (of `ROLES`) and `content`, and nothing else
@@ -324,9 +308,7 @@ class Ask:
     def from_draw(
         cls, request: Request, draw: int, key: str, sampling: Sampling, again: int = 0
     ) -> Ask:
-        """One draw, with its seed, which is made from the key: no two draws share their
-        noise. What is asked again gets another one each time.
-        """
+        """One draw with its seed, made from the key: no two share their noise."""
         seed = None
         if sampling.seed is not None and sampling.temperature > 0:
             digits = _sha256(f"{key} {again}") if again else key
@@ -336,10 +318,7 @@ class Ask:
 
 class Engine(contextlib.AbstractContextManager["Engine"], ABC):
     """Something that completes prompts with one model; `model` and `revision` enter
-    every key.
-
-    A subclass sets `name`, `model` and `revision` and writes `generate`; `complete` is
-    what asks it.
+    every key. A subclass sets both and `name`, and writes `generate`.
     """
 
     name: str = "engine"
@@ -392,17 +371,13 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
 
 
 def failed(ask: Ask, reason: str, passing: bool = False) -> Completion:
-    """The error completion of an ask: why it could not be made, and whether that says
-    nothing about the prompt (`passing`).
-    """
+    """The error completion of an ask; passing: it says nothing about the prompt."""
     error = " ".join(reason.split())[:1000]
     return Completion(ask.key, "", "error", error=error, passing=passing)
 
 
 def likeliest(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Log-probabilities by their tokens' texts, in order; tokens that share a text
-    (parts of one character) have the largest of their values.
-    """
+    """Log-probabilities by their tokens' texts, the largest of each text."""
     row: dict[str, float] = {}
     for text, value in pairs:
         row[text] = max(row.get(text, -math.inf), float(value))

@@ -1,8 +1,4 @@
-"""Ask an engine for what a store does not have yet.
-
-`complete` looks up what is stored, claims the rest so that no other process asks for
-the same, generates, stores.
-"""
+"""Ask an engine for what a store does not have yet: look up, claim, generate, store."""
 
 from __future__ import annotations
 
@@ -80,9 +76,7 @@ class Failure:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answers(Sequence[tuple[Completion, ...]]):
-    """For every request, in order, the tuple of its `n` completions, each with its
-    reasoning apart from its text.
-    """
+    """For every request, in order, the tuple of its `n` completions."""
 
     draws: Sequence[tuple[Completion, ...]]
     failed: tuple[Failure, ...]  # the completions that could not be made
@@ -119,17 +113,12 @@ def complete(
     same store, this run waits for its answer.
 
     engine: its `shard` may leave completions to other runs: of these only the stored
-        ones are returned, and the others count neither as needed nor as failed.
-    requests: equal ones are asked for once.
-    sampling: of all requests.
+    ones are returned, and the others count neither as needed nor as failed.
     store: None keeps nothing.
     progress: called at the start and after each batch, with a `Progress` and the batch.
-
     Returns: the completions. Failures are named in `failed` and asked for again next
     time.
-
-    Raises: UnsupportedSetting before anything is asked; EngineError; StoreError;
-    KeyboardInterrupt.
+    Raises: UnsupportedSetting before anything is asked; EngineError; StoreError.
     """
     if store is not None:
         store.in_haste = lambda: bool(getattr(engine, "pending", False))
@@ -255,9 +244,7 @@ class _Completing:
     def _claimed(
         self, missing: list[Ask], store: Store, claimant: str
     ) -> Iterator[_Batch]:
-        """What no other process asks for is asked for here; then come the completions
-        that the others made. What they gave up is asked for in the next round.
-        """
+        """Ask what no other process asks for, then take over what the others made."""
         while missing:
             claims = store.claim(claimant, [ask.key for ask in missing])
             claimed = [ask for ask in missing if ask.key in claims]

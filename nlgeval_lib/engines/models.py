@@ -22,15 +22,11 @@ def identify(
     model: str, revision: str | None, name: str | None
 ) -> tuple[str, str | None]:
     """The name and revision under which a model's completions are stored; of a hub
-    model the revision may be None, not known yet.
-
-    A folder is called by its own name, not by its path; its revision is that of its
-    weights (`weights.revision`).
+    model the revision may be None, not known yet. A folder is called by its own
+    name, not by its path; its revision is that of its weights (`weights.revision`).
 
     model: a folder, a name of weights that were fetched, or a hub id.
     revision, name: as the caller names them; None for the model's own.
-
-    Raises: EngineError where a path is given and nothing is there.
     """
     folder = Path(placed(model))
     if folder.is_dir():
@@ -45,9 +41,7 @@ def identify(
 
 
 def placed(model: str) -> str:
-    """The folder of weights that were fetched by this name; else the model as it is
-    given: a folder or a hub id.
-    """
+    """The folder of weights that were fetched by this name; else the model as given."""
     if Path(model).is_dir():
         return model
     return str(weights.folder(model) or model)
@@ -64,9 +58,7 @@ def may_be_here(model: str) -> bool:
 
 
 def reach_hub(model: str) -> None:
-    """Pass where a model is here, or could be fetched; OSError where the hub cannot be
-    reached, or `nlgeval models` brings the weights.
-    """
+    """Raise an OSError where a model is not here and cannot be fetched."""
     if may_be_here(model):
         return
     if model in weights.entries():
@@ -76,9 +68,7 @@ def reach_hub(model: str) -> None:
 
 
 def hub_revision(model: str, revision: str | None) -> str:
-    """The commit of a hub model that was just loaded, by the local cache; else the
-    revision under which it was loaded, or "main".
-    """
+    """The commit of a hub model that was just loaded; else "main"."""
     from huggingface_hub import try_to_load_from_cache
 
     path = try_to_load_from_cache(model, "config.json", revision=revision)
@@ -94,9 +84,7 @@ def quantised(options: Mapping[str, Any]) -> str:
 
 
 def token_ids(tokenizer: Any, request: Request, model: str) -> list[int]:
-    """The tokens of a text with the special ones, or of messages by the chat template;
-    EngineError for messages where the model has none.
-    """
+    """The tokens of a text, or of messages by the chat template."""
     if request.messages is None:
         return list(tokenizer(request.prompt).input_ids)
     if getattr(tokenizer, "chat_template", None) is None:

@@ -1,7 +1,5 @@
-"""Any server that speaks OpenAI's protocol: OpenAI, vLLM, llama.cpp, gateways.
-
-`OpenAIEngine` is the engine, `_Run` one call of its `generate`, and `Pace` decides how
-many requests are open at a time. What a server's answers mean is in `_server`.
+"""Any server that speaks OpenAI's protocol: OpenAI, vLLM, llama.cpp, gateways. What a
+server's answers mean is in `_server`.
 """
 
 from __future__ import annotations
@@ -56,27 +54,23 @@ class OpenAIEngine(Engine):
     completions. OpenAI's own server adds nothing to it.
 
     model: as the server calls it.
-    base_url: the server's address up to and with `/v1`; None: the address in
-        OPENAI_BASE_URL (with a warning), or else OpenAI's server.
-    server: what the server is called in keys, in place of its host and port, where
-        these change.
+    base_url: the server's address up to and with `/v1`; None: OPENAI_BASE_URL (with a
+    warning), or else OpenAI's server.
+    server: what the server is called in keys, in place of host and port.
     revision: what the revision begins with; "" for nothing.
     name: of the model in keys, in place of the server's name for it.
-    api_key_env: the environment variable with the key; it is read when a run begins and
-        kept nowhere.
+    api_key_env: the environment variable with the key, which is kept nowhere.
     dialect: "vllm" for servers that take top_k, repetition_penalty, choice and regex;
-        "openai" refuses these; "auto" goes by what the server says that it is.
+    "openai" refuses these; "auto" goes by what the server says that it is.
     concurrency: requests at a time, at most.
     timeout: seconds for one attempt, from sending to the last byte.
-    max_retries: further attempts after a failure that may pass: 408, 409, 429, 5xx,
-        timeouts, lost connections, bad answers.
+    max_retries: further attempts after a failure that may pass.
     extra_body: more of each call's JSON, such as `{"chat_template_kwargs":
-        {"enable_thinking": false}}`.
+    {"enable_thinking": false}}`.
     plain_http: send the key over http to a host that is not this one.
 
-    Raises: ValueError for an option out of range, and for one that has the key in it;
-    EngineError, when a run begins or `revision` is first read, where nobody answers, or
-    for a key that is missing or cannot be sent.
+    Raises: ValueError for an option out of range, or with the key in it; EngineError,
+    when a run begins or `revision` is first read, without server or key.
     """
 
     name = "openai"
@@ -142,7 +136,7 @@ class OpenAIEngine(Engine):
         self._check_for_key()
 
     def _check_for_key(self) -> None:
-        """Raises: ValueError for an option that is stored or shown and has the key in
+        """Raise a ValueError for an option that is stored or shown and has the key in
         it.
         """
         secret = os.environ.get(self.api_key_env, "").strip()
@@ -188,9 +182,7 @@ class OpenAIEngine(Engine):
         return self.dialect == "vllm"
 
     def check(self, sampling: Sampling) -> None:
-        """Raises: UnsupportedSetting for a setting that this server does not take;
-        EngineError where nobody answers.
-        """
+        """Raises: UnsupportedSetting for a setting that this server does not take."""
         plain = Sampling()
         names = []
         for name in _BEYOND:
@@ -217,10 +209,8 @@ class OpenAIEngine(Engine):
         raise error
 
     def body(self, ask: Ask, sampling: Sampling) -> dict[str, Any]:
-        """The JSON of one call; settings at their neutral value are sent too, as a
-        server's own defaults may differ.
-
-        sampling: settings that the server takes, as `check` says.
+        """The JSON of one call; neutral settings are sent too, as a server's defaults
+        differ.
         """
         request = ask.request
         body: dict[str, Any] = {
@@ -254,8 +244,7 @@ class OpenAIEngine(Engine):
         self, asks: Sequence[Ask], sampling: Sampling
     ) -> Iterator[list[Completion]]:
         """Completions as they arrive, by a thread with an event loop of its own; an
-        empty batch now and then while nothing arrives, to show the progress. A
-        KeyboardInterrupt is raised after what has arrived is handed over.
+        empty batch now and then while nothing arrives, to show the progress.
         """
         self._met()
         run = self._run = _Run(self, asks, sampling, self._key())
@@ -297,12 +286,7 @@ class OpenAIEngine(Engine):
 
 
 class _Run:
-    """One call of `generate`: its open requests, their results, and what ends it.
-
-    hopeless: why nothing more is asked; "" while it goes on.
-    pace: how many requests may be open. open: how many are.
-    freed: set when one of them has ended.
-    """
+    """One call of `generate`: its open requests, their results, and what ends it."""
 
     def __init__(
         self, engine: OpenAIEngine, asks: Sequence[Ask], sampling: Sampling, key: str
@@ -511,10 +495,7 @@ class Pace:
     pays, half as many when the server is hurt.
 
     A round is an answer for each open request. One with a tenth more answers a second
-    than the one before was worth it; one that was not is taken back, and tried again
-    after a while. After a push-back (429, 5xx, a timeout, a lost connection) steps are
-    small.
-
+    than the one before was worth it; else it is taken back, and tried again later.
     Source: AIMD, Chiu and Jain (1989), doi:10.1016/0169-7552(89)90019-6.
     """
 
@@ -556,8 +537,8 @@ class Pace:
             self.open = min(self.most, larger)
 
     def pushed_back(self, sent: float) -> None:
-        """Note that the server did not take a request, which was sent at a moment of
-        the clock; those that were open together count once.
+        """Note that a request sent at a moment was not taken; those open together count
+        once.
         """
         if sent <= self._last_push_back:
             return

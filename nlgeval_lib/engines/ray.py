@@ -1,9 +1,6 @@
 """Replicas of an engine on many GPUs and machines: Ray places them, carries prompts,
-and tells what is lost.
-
-A replica is an actor that holds an engine of ours, loaded once for all stages. It
-answers one stream a run, and is fed blocks of neighbouring prompts before it would have
-to wait for them.
+and tells what is lost. A replica is an actor with an engine, loaded once, that is
+fed blocks of neighbouring prompts.
 """
 
 from __future__ import annotations
@@ -47,10 +44,7 @@ _POLL = 1.0
 
 
 class Replica:
-    """What an actor holds: one engine. Faults come back as texts, not as exceptions.
-
-    make: gives the engine; called by `start`, in the actor.
-    """
+    """What an actor holds: one engine. Faults come back as texts, not as exceptions."""
 
     def __init__(self, make: Callable[[], Engine]) -> None:
         self._make = make
@@ -160,16 +154,9 @@ class RayEngine(Engine):
     by name. A lost replica is started again where there is room.
 
     make: gives the engine in each replica; picklable.
-    replicas: how many.
-    address: of a Ray cluster; "": a cluster of this machine is started that only
-        loopback reaches.
+    address: of a Ray cluster; "": one of this machine, only for it, is started.
     gpus: that a replica takes; none where the cluster has none.
-    patience: seconds to wait for a replica to be placed and loaded where none is at
-        work.
-
-    Raises: ValueError for fewer than one replica; EngineError where Ray is not
-    installed, the cluster does not answer, or the engine does not start; from
-    `generate`, where nothing works any more.
+    patience: seconds to wait for a replica where none is at work.
     """
 
     def __init__(
@@ -222,9 +209,7 @@ class RayEngine(Engine):
                 self._read(worker, reference)
 
     def check(self, sampling: Sampling) -> None:
-        """Raises: UnsupportedSetting as a replica words it; EngineError where none comes
-        up.
-        """
+        """Raises: UnsupportedSetting as a replica words it."""
         self.ready()
         worker = next(worker for worker in self._replicas if worker.starting is None)
         try:

@@ -1,8 +1,5 @@
 """Reasoning separated from the answer where a model writes it with special tokens,
 which a plain decoding of its text would drop.
-
-`parsers.reasoning` knows the marks; here a tokenizer says which of them are special
-tokens.
 """
 
 from __future__ import annotations
@@ -15,10 +12,8 @@ _TAIL = 16  # tokens at the end of a prompt that can open a reasoning
 
 
 class ReasoningReader:
-    """Splits what a model wrote into reasoning and answer, by its tokenizer's marks.
-
-    Texts of a tokenizer without marks among its special tokens are left as they are,
-    unless the prompt ends with a mark.
+    """Splits what a model wrote into reasoning and answer, by its tokenizer's marks, or
+    one at the end of the prompt.
     """
 
     def __init__(self, tokenizer: Any) -> None:
@@ -31,11 +26,9 @@ class ReasoningReader:
         self.keeps_special = any(map(is_mark, self._special))
 
     def parts(self, prompt: list[int], text: str) -> dict[str, Any]:
-        """The fields of a completion: `text`, and where there are any `reasoning` and
-        `reasoning_tokens`, their number.
-
-        prompt: the tokens of the prompt.
-        text: decoded with its special tokens where `keeps_special` says so.
+        """The fields of a completion: `text`, perhaps `reasoning` and
+        `reasoning_tokens`. text: decoded with its special tokens where
+        `keeps_special` says so.
         """
         # a chat template may have opened the reasoning, so that the text has its end
         # alone

@@ -15,15 +15,12 @@ Script = Callable[[Request, int], str | Completion]
 class ReplayEngine(Engine):
     """Completions of one model from a store.
 
-    model: as the store names it.
     revision: None where the store holds only one of this model.
     refused: key of a completion -> why the model did not give it when it was asked;
-        with this, what is not in the store is a failed completion instead of an error.
+    with this, what is not in the store is a failed completion instead of an error.
 
     `missing` has the keys that nobody asked for yet, `excused` those that were refused.
-
-    Raises: EngineError where the store has nothing of this model, or several revisions
-    to choose from.
+    Raises: EngineError where the revision is not clear, or a completion is missing.
     """
 
     name = "replay"
@@ -89,14 +86,10 @@ class ScriptedEngine(Engine):
     request and draw.
 
     answers: texts, or whole completions, whose key, model and revision are replaced. A
-        function that raises makes that completion fail with the exception's text.
-    model, revision: under which the answers are stored.
+    function that raises makes that completion fail with the exception's text.
     batch_size: answers that are handed over together.
 
     `asked` keeps what was asked.
-
-    Raises: ValueError for one text in place of a list; while it runs, where a list is
-    too short.
     """
 
     name = "scripted"

@@ -121,10 +121,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
     A completion is stored once by its key, with what was asked, and never changed.
     Threads and processes of one machine may use one store at once; machines have one
     each, and join them by `merge`. What `put_many` has returned from survives the end
-    of the process, and after `sync` a power cut too. A record that is damaged, or is
-    none that this version writes, is reported, counts as not stored, and is replaced by
-    the next one of its key.
-
+    of the process, and after `sync` a power cut too. A damaged record is reported,
+    counts as not stored, and is replaced by the next one of its key.
     Raises, in every method: StoreError where the file cannot be read or written.
     """
 
@@ -147,8 +145,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
         return self.get_many((key,)).get(key)
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Completion]:
-        """The completions of those keys that are stored, in the order of the keys;
-        records that cannot be used are warned of.
+        """The completions of those keys that are stored, in their order; bad ones are
+        warned of.
         """
         distinct = list(dict.fromkeys(keys))
         completions: dict[str, Completion] = {}
@@ -171,9 +169,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
         return sum(self.census().values())
 
     def keys(self, model: str = "", revision: str = "") -> Iterator[str]:
-        """The keys of completions in the order in which they came; model, revision: of
-        which, "" for all.
-        """
+        """The keys of completions, the oldest first; "" for all models."""
         columns = "key, model, revision"
         for key, its_model, its_revision in self._all(columns, "model IS NOT NULL"):
             of_model = not model or its_model == model.encode()
@@ -213,10 +209,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
         """Store finished completions, and what was asked for them: all or none; how
         many are new. One whose key is stored already is left out.
 
-        requests: bodies as `Request.body` gives them.
-        maker: which engine made them, and of which version.
-
-        Raises: ValueError for an error completion, a bad key, or a field that is none.
+        requests: bodies as `Request.body` gives them. maker: `Engine.maker`.
         """
         rows = [_completion_row(completion) for completion in completions]
         request_rows = []
@@ -253,9 +246,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
     @contextlib.contextmanager
     def claimant(self) -> Iterator[str]:
-        """A name to claim keys under, which are free again when this ends, or the
-        process, however it ends.
-        """
+        """A name to claim keys under, free again when this, or the process, ends."""
         name = os.urandom(8).hex()
         # within a transaction nobody looks for claimants that have ended
         with self._writing():
@@ -296,10 +287,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
     # -- looking after it
 
     def verify(self) -> list[str]:
-        """The keys of records that cannot be used, after reading every one.
-
-        Raises: StoreError where the file itself is damaged.
-        """
+        """The keys of records that cannot be used, after reading every one."""
         for (fault,) in self._rows("PRAGMA quick_check"):
             if fault != b"ok":
                 raise StoreError(
@@ -310,9 +298,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
     def forget(self, keys: Iterable[str], thrown_away: bool = False) -> int:
         """Remove the records of these keys, so that they are asked again; how many
-        there were.
-
-        thrown_away: this is counted, and they are asked by another seed each time.
+        there were. thrown_away: this is counted, and they are asked by another seed
+        each time.
         """
         with self._writing() as database:
             # read within the transaction, as `keys` may come from this store
@@ -327,10 +314,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
         return {key.hex(): times for key, times in rows}
 
     def export(self, path: Path | str, keys: Iterable[str] | None = None) -> int:
-        """Write every whole record to a file that `merge` can read, a line each, for
-        its owner only; how many there are.
-
-        keys: of the records, which are then sorted by them; None for all records.
+        """Write the whole records (of some keys, sorted, or all) to a file that `merge`
+        can read, a line each, for its owner only; how many there are.
         """
         records = self._all("crc, record", _WHOLE)
         if keys is not None:
@@ -344,10 +329,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
 
     def merge(self, source: Path | str) -> int:
         """Take over the records of an exported file, or of another store's folder; how
-        many are new.
-
-        Lines that are damaged, or no records of this version, are counted in a warning
-        and left out. A last line that was never finished is left out too.
+        many are new. Damaged lines are counted in a warning; an unfinished last one
+        is left out.
         """
         if Path(source).is_dir():
             if not os.path.lexists(Path(source, FILE)):

@@ -1,6 +1,4 @@
-"""transformers in this process: any causal or seq2seq model, and log-likelihoods of
-texts, for metrics that ask how likely a model finds them.
-"""
+"""transformers in this process: any causal or seq2seq model, and log-likelihoods."""
 
 from __future__ import annotations
 
@@ -42,15 +40,12 @@ class TransformersEngine(Engine):
 
     model: a hub id, a folder, or a name of weights that were fetched.
     revision: of the model; None: that of the hub's main branch, or a hash of the
-        folder's files.
+    folder's files.
     name: its label in the store, in place of the id or the folder's name.
     batch_size: prompts that are completed together.
     device: such as "cuda:1" or "cpu"; None: the GPU where there is one.
     dtype: None: on a GPU the model's own precision, on the CPU float32.
     load_options: pass to `from_pretrained`.
-
-    Raises: ValueError for a batch size below 1; EngineError where the model cannot be
-    loaded.
     """
 
     name = "transformers"
@@ -148,8 +143,7 @@ class TransformersEngine(Engine):
         self, asks: Sequence[Ask], sampling: Sampling
     ) -> Iterator[list[Completion]]:
         """Completions batch by batch, the longest prompts first, so that a batch that
-        does not fit the memory is the first one. A prompt that does not fit the model,
-        or alone not the memory, is a failed completion.
+        does not fit the memory is the first one.
         """
         prompts, refused = self._fitting(asks)
         if refused:
@@ -201,20 +195,13 @@ class TransformersEngine(Engine):
         *,
         batch_size: int | None = None,
     ) -> list[LogLikelihood]:
-        """How likely is each continuation after its prompt?
+        """How likely is each continuation after its prompt? One result for each pair,
+        in order.
 
         A causal model scores those tokens of the joined text that reach into the
         continuation. After an empty prompt, and without a token that begins a text, its
         first token has no score. A seq2seq model reads the prompt and scores the
         continuation with its special tokens, as it was trained to write it.
-
-        prompts, continuations: as many of each.
-        batch_size: None: that of the engine.
-
-        Returns: one for each pair, in the given order; with a reason in place of
-        numbers where a text cannot be scored.
-
-        Raises: ValueError where the two lists differ in length.
         """
         import torch
 

@@ -1,6 +1,4 @@
-"""vLLM in this process: the fastest way to run a judge over many prompts, on GPUs
-or, slowly, on the CPU.
-"""
+"""vLLM in this process: the fastest way to run a judge over many prompts."""
 
 from __future__ import annotations
 
@@ -40,18 +38,15 @@ _COMPACT_JSON = {"backend": "xgrammar", "disable_any_whitespace": True}
 class VLLMEngine(Engine):
     """One model in vLLM.
 
-    On a machine without a GPU the settings that vLLM's CPU build needs are chosen, in
-    float32, unless the environment or `options` say otherwise. Prompts are asked in the
-    order of their texts, so that shared beginnings are computed once; a stream comes in
-    order. Reasoning is kept apart where the model marks it by special tokens.
+    Without a GPU the settings that vLLM's CPU build needs are chosen, in float32,
+    unless the environment or `options` say otherwise. Prompts are asked in the order of
+    their texts, so that shared beginnings are computed once; a stream comes in order.
 
     model: a hub id, a folder, or a name of weights that were fetched.
     revision: of the model; None: that of the hub's main branch, or a hash of the
-        folder's files.
+    folder's files.
     name: labels its completions in place of the id or the folder's name.
     options: any engine argument of vLLM's (`max_model_len`, `quantization`, ...).
-
-    Raises: EngineError where vLLM is not installed or cannot load the model.
     """
 
     name = "vllm"

@@ -4,10 +4,6 @@ the scores with ratings.
     rows = scoring.chosen_rows("my.jsonl")
     job = scoring.prepared(rows, "bleu", (), scoring.EngineChoice())
     scores = job.score(scoring.ProgressBar())
-
-A row of a file (`table_files.read_table`) gets our column names (`columns.decided`),
-its cells are checked (`rows.Rows.frame`), it is scored (`job.Job`), and its score
-stands behind the row's own columns (`score_files.with_scores`).
 """
 
 from __future__ import annotations

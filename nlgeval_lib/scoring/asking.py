@@ -1,5 +1,5 @@
-"""Ask a language model stage by stage: progress is shown (`ProgressBar`), every
-completion is stored, Ctrl-C loses none (`Gentle`), `Run` counts what came of them.
+"""Ask a language model stage by stage: progress is shown, every completion is stored,
+Ctrl-C loses none.
 """
 
 from __future__ import annotations
@@ -58,11 +58,9 @@ class Run:
 
     counts: COUNTS over all stages, and `asked_again`, the stored completions that were
     thrown away.
-    failures: the requests that got no completion, and why.
     raw: the completions as records, None where they are not wanted.
     served: the models that answered, as their servers called them.
-    ask_again: which stored completions to forget first: "empty", "unparsed", "" for
-    none.
+    ask_again: which stored completions to forget first: "empty", "unparsed", "".
     seconds: how long answers were waited for.
     """
 
@@ -111,9 +109,8 @@ def ask(
     """What a generator of stages returns, each stage asked through the store (None: all
     anew) with progress and noted in `run`.
 
-    name: whose stages these are, for the progress.
-    reads: gives the function that says whether a completion of a stage can be read;
-    None for a stage whose completions are not read so.
+    reads: gives what says whether a completion of a stage can be read; None for a stage
+    whose completions are not read so.
     Raises: KeyboardInterrupt, with every finished completion stored; as the engine
     does.
     """
@@ -169,9 +166,7 @@ def _has_text(completion: Completion) -> bool:
 def _throw_away(
     store: Store, stage: Stage, engine: Engine, useful: Reads | None
 ) -> int:
-    """Remove the stored completions of a stage that are not useful, so that they are
-    asked again by other seeds; how many there were.
-    """
+    """Remove a stage's useless completions, to be asked again; how many."""
     if useful is None:  # nothing says which can be read
         return 0
     keys = []
@@ -200,11 +195,8 @@ def _raw_records(stage: Stage, answers: Sequence[Draws]) -> Iterator[dict[str, A
 class Gentle:
     """A context with an engine that a Ctrl-C ends without losing finished completions.
 
-    The signal never interrupts while completions are being stored. An engine with
-    `stop` is stopped and waited for; any other gets a KeyboardInterrupt where it waits.
-    A second Ctrl-C ends the run at once.
-    Raises: KeyboardInterrupt at the end of the context, if a signal came (`pending`)
-    and nothing has raised it yet.
+    An engine with `stop` is stopped and waited for; any other gets a KeyboardInterrupt
+    where it waits. A second Ctrl-C ends the run at once.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -217,9 +209,7 @@ class Gentle:
         return getattr(self._engine, name)
 
     def __enter__(self) -> Any:
-        """Take over, in the main thread, the signals that would raise a
-        KeyboardInterrupt.
-        """
+        """Take over, in the main thread, the signals that end a run."""
         self._handled = []
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
@@ -236,8 +226,8 @@ class Gentle:
             raise KeyboardInterrupt
 
     def hear(self, *_: Any) -> None:
-        """The signals' handler: interrupts at the second signal, and where an engine
-        that cannot be stopped is waited for.
+        """The signals' handler: interrupts at the second one, or an engine without
+        `stop`.
         """
         again = self.pending
         self.pending = True
@@ -288,9 +278,7 @@ class Gentle:
 
 class ProgressBar:
     """The progress of a run: a live line on a terminal, elsewhere a line at intervals.
-    `report` is what `engines.complete` and evaluators take as `progress`.
 
-    name: what the line begins with.
     stream: where it is shown; None for standard error.
     plan: how many completions a plan of many runs asks for: one line for all stages.
     """

@@ -1,8 +1,5 @@
-"""What a cell of a table may hold.
-
-`as_text`, `as_references`, `as_id` and `as_number` each give a cell as it is used. For
-another cell they raise a ValueError, whose text a message has after the cell's place.
-`inert` makes one harmless to a spreadsheet.
+"""What a cell of a table may hold: each as it is used, or a ValueError whose text a
+message has after the cell's place.
 """
 
 from __future__ import annotations
@@ -43,10 +40,7 @@ Word = tuple[re.Pattern[str], float | None]
 
 
 class InputError(Told, ValueError):
-    """A file, a column or a setting is not as it must be.
-
-    The message names the place and what to do.
-    """
+    """A file, a column or a setting is not as it must be; it says what to do."""
 
 
 def is_missing(value: Any) -> bool:
@@ -62,10 +56,7 @@ def is_missing(value: Any) -> bool:
 
 
 def as_text(value: Any) -> str | None:
-    """A text, or None where the cell is missing.
-
-    Raises: ValueError for another value, and for half a character (a lone surrogate).
-    """
+    """A text, None where it is missing; ValueError for half a character too."""
     if is_missing(value):
         return None
     if isinstance(value, (list, tuple)) and len(value) == 1:
@@ -84,11 +75,6 @@ def as_references(value: Any, packed: bool = True) -> str | tuple[str, ...] | No
     """A text or several (a list, of which missing ones are left out), or None.
 
     packed: whether a text may be a list of texts, as CSV files have several references.
-    Raises: ValueError for another value.
-
-    Example:
-        >>> as_references('["a", "b"]'), as_references('["a"]', packed=False)
-        (('a', 'b'), '["a"]')
     """
     if packed and isinstance(value, str):
         value = listed(value) or value
@@ -127,9 +113,7 @@ def listed(text: str) -> list[str] | None:
 
 
 def _literals(text: str) -> list[str] | None:
-    """The texts in quotes, with commas between them or without (numpy's); None where
-    something else stands there.
-    """
+    """The texts in quotes, with commas between them or not; None for anything else."""
     texts = []
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -160,9 +144,8 @@ def looks_packed(text: str) -> bool:
 
 
 def as_id(value: Any) -> str:
-    """A name of a row, as text without blanks around it.
-
-    Raises: ValueError for a missing or empty one, and for what is no text or number.
+    """A name of a row, as text without blanks around it; ValueError where it is
+    missing.
     """
     if is_missing(value) or str(value).strip().lower() in _NO_ID:
         raise ValueError(" is missing; every row needs one, or leave the column out")
@@ -245,9 +228,7 @@ def _advice(value: Any) -> str:
 
 
 def _path_of_number(value: Any) -> str:
-    """The path of the first number inside a list or object, or a text of one; "" for
-    none.
-    """
+    """The path of the first number inside a list, object or JSON text; "" for none."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -269,7 +250,6 @@ def words_for(texts: Iterable[str], decimal: str = ".") -> list[Word]:
     texts: `no=0,yes=1`; words in their order, the least first, `bad<fair<good` (1, 2,
     3); or a form with N for the number, `N/5`, `N%`, `N - *`.
     decimal: "," where numbers have a decimal comma.
-    Raises: InputError for another text.
     """
     words: list[Word] = []
     for text in texts:
@@ -299,9 +279,7 @@ def words_for(texts: Iterable[str], decimal: str = ".") -> list[Word]:
 
 
 def _form(text: str) -> re.Pattern[str]:
-    """The pattern of cells with a number for N; blanks do not count, a star is any
-    text.
-    """
+    """The pattern of cells with a number for N; blanks do not count, * is any text."""
     before, _, after = text.partition("N")
     parts = [re.escape(part) for part in re.findall(r"\w+|[^\w\s]", before)]
     parts.append(r"([-+]?[\d.,]+)")
@@ -363,13 +341,7 @@ def words_in(values: Iterable[Any]) -> str:
 
 
 def inert(value: Any) -> Any:
-    """A cell that a spreadsheet does not take for a formula: such a text gets an
-    apostrophe before it; numbers stay, also negative ones as text.
-
-    Example:
-        >>> inert("=SUM(A1)"), inert("-1.5")
-        ("'=SUM(A1)", '-1.5')
-    """
+    """A cell that no spreadsheet takes for a formula."""
     if not isinstance(value, str) or _PLAIN_NUMBER.fullmatch(value):
         return value
     if value.startswith(("=", "+", "-", "@", "\t", "\r")):

@@ -1,7 +1,5 @@
-"""Which column of a file is taken for what, and why: a `Plan`, made of names alone.
-
-The user's words count first, then the record of an earlier run, then our own names,
-then usual ones.
+"""Which column of a file is taken for what, and why: a `Plan`, made of names alone. The
+user's words count first, then an earlier run's record, our own names, usual ones.
 """
 
 from __future__ import annotations
@@ -183,11 +181,8 @@ def decided(
     named: Collection[str] = (),
     usual: bool = True,
 ) -> Plan:
-    """What is taken for what; `usual`: whether usual names are looked for.
-
-    name, columns, earlier: of the file, and the record beside it; the others as
-    `rows.chosen_rows` has them.
-    Raises: InputError for names that do not fit.
+    """What is taken for what; `usual`: whether usual names are looked for. The others
+    are as `rows.chosen_rows` has them.
     """
     excluded: set[str] = set()
     for pattern in without:
@@ -295,12 +290,7 @@ def _mapped(
 
 
 def columns_like(name: str, columns: Sequence[str]) -> list[str]:
-    """The columns that a name or a pattern stands for.
-
-    Example:
-        >>> columns_like("rating_*", ["output", "rating_1", "rating_2"])
-        ['rating_1', 'rating_2']
-    """
+    """The columns that a name, or a pattern such as `rating_*`, stands for."""
     if name in columns:
         return [name]
     if "*" not in name:
@@ -351,8 +341,8 @@ def _usual(
 def nearest(
     plan: Plan, columns: Sequence[str], need: str, suggested: Collection[str] = ()
 ) -> str:
-    """The unused column whose name is most like a usual one for ours, for a message's
-    advice; "" where none is near. suggested: advised for another need already.
+    """The unused column whose name is most like a usual one for ours, for a message; ""
+    where none is near. suggested: advised for another need already.
     """
     occupied = set(suggested)
     for ours, names in plan.sources.items():

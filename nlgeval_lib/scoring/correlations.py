@@ -1,9 +1,4 @@
-"""Tables of correlations with intervals, in the keys of the printed tables.
-
-`Grid` places values of outputs in `X[system, input]` and measures there. `table`
-correlates many judges with many ratings, a row a cell; `averaged` adds means of its
-cells; `cells` makes it ready to be compared with what a paper prints.
-"""
+"""Tables of correlations with intervals, in the keys of the printed tables."""
 
 from __future__ import annotations
 
@@ -23,8 +18,7 @@ Scores: TypeAlias = Sequence[float] | np.ndarray | pd.Series
 
 
 class Grid:
-    """Places the values of `items` in `X[system, input]`, in order of first appearance,
-    and measures there.
+    """Places the values of `items` in `X[system, input]`, and measures there.
 
     items: a frame with `input_id` and `system_id`, a row an output.
     level: of the correlations: "dataset", "input" or "system".
@@ -32,9 +26,9 @@ class Grid:
     families, topics: labels of the items' systems and inputs; alike ones are resampled
     together.
 
-    A system with several outputs for one input gets one row of the matrix an occurrence
-    (`repeated` is then true): inputs can still be resampled, systems cannot. At level
-    "system" a further output is an input of its own instead.
+    A system with several outputs for one input gets a row of the matrix each
+    (`repeated`): inputs can still be resampled, systems cannot. At level "system" a
+    further output is an input of its own instead.
     """
 
     def __init__(
@@ -85,8 +79,6 @@ class Grid:
     def matrix(self, values: Scores) -> np.ndarray:
         """Values, one a row of the items, as `X[system, input]`, NaN where there is no
         output; of a flat grid, as they are.
-
-        Raises: ValueError for another number or order of values.
         """
         if isinstance(values, pd.Series):
             self._check_order(values.index)
@@ -112,9 +104,7 @@ class Grid:
         return pd.DataFrame(matrix, names, list(self.inputs))
 
     def _check_order(self, labels: pd.Index) -> None:
-        """Raise a ValueError, with the code that aligns them, where a series has the
-        items' labels in another order.
-        """
+        """Raise a ValueError where a series has the items' labels in another order."""
         expected = self._labels
         code = "items.index"
         if set(labels.names) == set(self._places.names):
@@ -130,9 +120,7 @@ class Grid:
             )
 
     def interval(self, ci: str | None = "auto") -> str | None:
-        """The interval, and the test, for "auto": the default, or over inputs alone
-        where systems are repeated.
-        """
+        """The interval for "auto": over inputs alone where systems are repeated."""
         return "jack-inputs" if ci == "auto" and self.repeated else ci
 
     def correlate(
@@ -150,11 +138,11 @@ class Grid:
         of a mean is made (None where there are none).
 
         scores, human: one value a row of the items, NaN where there is none.
-        coef, level, nan, n_boot, seed: as `statistics.correlate` has them.
-        ci: the interval; "auto" as `interval` has it, None for none.
+        ci: "auto" as `interval` has it, None for none; the others as
+        `statistics.correlate`.
         Where too few items have both, the value is NaN and the reason says so.
         Raises: ValueError where policy "error" is asked for and a rated item has no
-        score; and what `statistics` refuses.
+        score.
         """
         policy = self._policy(nan, human, scores)
         sides = (self.matrix(scores), self._named(human), coef, level)
@@ -179,10 +167,9 @@ class Grid:
         nan: str = "drop",
         **settings: Any,
     ) -> Any:
-        """The paired test of two scores on the items that both have; where too few have
-        all three, there is none, and the reason says so.
-
-        nan, settings: those of `statistics.compare`. Raises: as `correlate`.
+        """The paired test of two scores on the items that both have, by
+        `statistics.compare`; where too few have all three, there is none, and the
+        reason says so.
         """
         policy = self._policy(nan, human, first, second)
         usual = {"coef": "kendall-b", "level": "dataset", "units": self.interval()}
@@ -200,7 +187,7 @@ class Grid:
         self, judges: Mapping[str, Scores], human: Scores, coef: str
     ) -> statistics.RankSets:
         """The ranks that each of many judges (name -> scores) can have on the items
-        that all scored, as `statistics.rank_judges`.
+        that all scored.
         """
         scores = {name: self.matrix(values) for name, values in judges.items()}
         units = "inputs" if self.repeated else None
@@ -218,7 +205,7 @@ class Grid:
         seed: int,
     ) -> Any:
         """How well each rater (one value a row of the items) follows the mean of the
-        others, as `statistics.human_ceiling`.
+        others.
         """
         ratings = np.stack([self.matrix(rater) for rater in raters])
         interval = self.interval(ci)
@@ -234,16 +221,13 @@ class Grid:
     def other_raters(
         self, correlation: Any, scores: Scores, raters: Sequence[Scores]
     ) -> statistics.Interval:
-        """The interval of a correlation with the raters' mean for other raters, as
-        `statistics.other_raters`. Raises: ValueError for a correlation with other
-        ratings.
-        """
+        """The interval of a correlation with the raters' mean, for other raters."""
         ratings = np.stack([self.matrix(rater) for rater in raters])
         return statistics.other_raters(correlation, self.matrix(scores), ratings)
 
     def _policy(self, nan: str, human: Scores, *scores: Scores) -> str:
-        """The policy for `statistics`, which takes the matrix's holes for missing
-        scores: "error" is checked here, on the rated rows alone.
+        """The policy for `statistics`; "error" is checked here, as holes are no missing
+        scores.
         """
         if nan != "error":
             return nan
@@ -278,8 +262,7 @@ def table(
     average: str = "",
     scale: float = 1.0,
 ) -> pd.DataFrame:
-    """How well each judge follows each human rating: one row a cell, ready for
-    `papers.compare`.
+    """How well each judge follows each human rating: one row a cell.
 
     items: a row an output, with `input_id` and `system_id`.
     scores: {row label: scores}, or {row label: {column label: scores}}.
@@ -290,7 +273,6 @@ def table(
     scale: factor on value and interval, such as 100.
     Returns: `row, column, statistic, value, n, ci_low, ci_high, signature, reason`, and
     the `replicates`. Under three outputs with score and rating the value is NaN.
-    Raises: ValueError for unknown columns, and what `statistics` refuses.
     """
     options = {"level": level, "nan": nan, "ci": ci, "n_boot": n_boot, "seed": seed}
     grid = Grid(items, level)
@@ -362,11 +344,8 @@ def coefficient(
     scale: float = 1.0,
     **_: Any,
 ) -> Callable[[np.ndarray], float]:
-    """The coefficient of a table's cell as a function from scores to the value.
-
-    items, coefs, level, nan, scale: as `table` has them; its other options change
-    nothing.
-    statistic: the table's name of the coefficient.
+    """The coefficient of a table's cell as a function from scores to the value; the
+    options are those of `table`.
     """
     coef_of = {_statistic(coef): coef for coef in coefs}
     grid = Grid(items, level)
@@ -385,12 +364,10 @@ def averaged(
     """The mean of coefficients over the columns ("column") of a table, or over its rows
     ("row"): a new column, or row, named `label`.
 
-    digits: each coefficient is rounded to so many before, as some papers do; None:
-    none.
-    Returns: rows of the same form. `n` is the smallest of the cells'; `own_sd` that of
-    a mean of cells whose draws are independent. The interval is that of the mean of the
-    replicates: cells on the same items share their resamples (same seed); for columns
-    from different data sets pass different seeds to `table`.
+    digits: each coefficient is rounded to so many before, as some papers do.
+    Returns: rows of the same form; `n` is the smallest of the cells'. The interval is
+    that of the mean of the replicates: cells on the same items share their resamples
+    (same seed); for columns from different data sets pass different seeds to `table`.
     """
     grouped_by = {"column": "row", "row": "column"}[over]
     rounding = ""
@@ -444,9 +421,7 @@ def noted(table: pd.DataFrame, notes: Mapping[tuple[str, str], str]) -> pd.DataF
 
 
 def cells(*tables: pd.DataFrame, extra: Sequence[str] = ()) -> pd.DataFrame:
-    """Tables of correlations as one frame for `report.Output.compare`, with a column
-    `extra` for the rows that have no printed one.
-    """
+    """Tables as one frame to be compared; `extra`: rows without a printed one."""
     joined = pd.concat(tables, ignore_index=True)
     joined = joined.drop(columns=["replicates", "part"], errors="ignore")
     return joined.assign(extra=joined["row"].isin(list(extra)))

@@ -1,10 +1,4 @@
-"""One run of an evaluator over rows: every row gets its score or a reason.
-
-`prepared` makes a `Job` from the words of a command line: the evaluator, the engine and
-the store, and rows that were checked. The job then scores (`score`), fits first (`fit`,
-`cross_fit`), only makes completions (`fill`), or says what it would ask (`planned`).
-`record` and `summary` say what was done.
-"""
+"""One run of an evaluator over rows: every row gets its score or a reason."""
 
 from __future__ import annotations
 
@@ -50,11 +44,8 @@ _PACKED = {
 class Job:
     """Rows, the evaluator, and for one that asks a language model engine and store.
 
-    name: of the evaluator, as the user gave it.
-    engine, store: of a judge; None for a metric.
     skip_incomplete: whether a row that lacks something gets a reason in place of a
     score, rather than ending the run.
-    run: what came of the completions.
     remarks: after `check`, which rows are there twice and which columns hold lists that
     are read as one text.
     """
@@ -74,9 +65,7 @@ class Job:
         return isinstance(self.evaluator, Judge)
 
     def notice(self) -> str:
-        """What to know before the first row is scored: a metric's own notice (the
-        encoder), or what a judge's default of draws means; "" for nothing.
-        """
+        """What to know before the first row is scored; "" for nothing."""
         if not self.judge:
             if hasattr(self.evaluator, "notice"):
                 return str(self.evaluator.notice())
@@ -90,10 +79,8 @@ class Job:
         )
 
     def check(self) -> None:
-        """Pass where all rows can be scored, and note what is to be known of them.
-
-        Raises: InputError for a column that is not there, and, unless incomplete rows
-        are skipped, for the first row that lacks something.
+        """Raise an InputError for a column that is not there, and, unless incomplete
+        rows are skipped, for the first row that lacks something.
         """
         reasons = self._incomplete()
         if reasons and not self.skip_incomplete:
@@ -158,11 +145,7 @@ class Job:
         return _joined([scored, unscored]).loc[places]
 
     def fit(self, rated: Rows, bar: ProgressBar) -> None:
-        """Fit the evaluator on rows with ratings.
-
-        Raises: InputError where it is not fitted on ratings; ValueError where it learns
-        nothing or the rows do not serve.
-        """
+        """Fit the evaluator on rows with ratings."""
         if not hasattr(self.evaluator, "fit"):
             raise InputError(f"{self.name} is not fitted on ratings; leave --fit out")
         bar.start(f"{self.name} training")
@@ -177,8 +160,6 @@ class Job:
     def cross_fit(self, folds: int, bar: ProgressBar) -> pd.DataFrame:
         """As `score`, each row by the evaluator as fitted on the rows of the other
         folds; an input (`input_id`, else the output) is in one fold.
-
-        Raises: InputError for fewer inputs than folds; and as `fit` and `score`.
         """
         data = self.data
         input_column = "input_id" if "input_id" in data.frame else "output"
@@ -217,8 +198,8 @@ class Job:
         )
 
     def criteria(self, bar: ProgressBar) -> pd.DataFrame:
-        """The scores of an HD-Eval that is not fitted: complete rows x criteria, NaN
-        where one is missing. Raises: as `score`.
+        """The scores of an HD-Eval that is not fitted: rows x criteria, NaN where
+        missing.
         """
         from nlgeval_lib.evaluators import hdeval
 
@@ -230,8 +211,6 @@ class Job:
     def planned(self) -> list[Stage]:
         """The stages that would be asked, none of them asked; what is stored is
         counted.
-
-        Raises: ValueError for what the evaluator refuses, and what the engine would.
         """
         judge, samples = self._samples(self._complete_rows())
         if self.unfitted():
@@ -244,9 +223,7 @@ class Job:
         return plan
 
     def unfitted(self) -> bool:
-        """Whether the evaluator is an HD-Eval whose aggregator needs ratings and has
-        none.
-        """
+        """Whether it is an HD-Eval whose aggregator needs ratings and has none."""
         from nlgeval_lib.evaluators.hdeval import HDEval
 
         if not isinstance(self.evaluator, HDEval):
@@ -353,14 +330,11 @@ def prepared(
 ) -> Job:
     """A job from a command line's words; rows are checked before an engine starts.
 
-    name, settings, load: as `named.evaluator` has them.
-    choice: of engine and store; an empty one for a metric.
+    name, settings, load, given: as `named.evaluator` has them.
     ready: an engine that is there already, in place of the chosen one.
-    given: further arguments of the evaluator, as they are.
 
     A checkpoint that was trained here without rubric, reference or feedback is asked
     without, unless a setting names it.
-    Raises: InputError; EngineError; Unavailable; StoreError.
     """
     asks = named.asks(name)
     arguments = dict(given or {})
@@ -404,8 +378,8 @@ def _connect(job: Job, choice: EngineChoice, ready: Engine | None) -> None:
 def _settings_as_trained(
     model: str, settings: Sequence[str], arguments: Mapping[str, Any]
 ) -> list[str]:
-    """The setting by which a checkpoint of `finetune` is asked as it was trained, such
-    as rubric=no; none where a setting says it, and for other models.
+    """The setting by which a checkpoint of `finetune` is asked as it was trained, if
+    any.
     """
     # what `finetune` writes beside the weights
     record = Path(model) / "nlgeval.json"

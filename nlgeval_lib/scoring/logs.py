@@ -1,8 +1,5 @@
 """Logs of other tools as rows: where their rows are, and which of their fields is which
 of our columns (`logs.toml`).
-
-`rows_of` gives the rows of what a JSON file holds; `at` what stands at a path inside a
-cell; `mqm_ratings` makes one rating of the errors that a rater of WMT marked.
 """
 
 from __future__ import annotations
@@ -73,7 +70,6 @@ def rows_of(value: Any, log: str = "", name: str = "") -> tuple[list[Any], str]:
 
     log: the name of a known log; or the path of the list of rows inside the file, such
     as `data.items`; "" for what is found.
-    name: of the file, for messages.
     Raises: InputError where the file holds no list that is known.
     """
     if log and log not in (*shapes(), MQM):
@@ -200,9 +196,7 @@ def _several(row: Any, path: str) -> list[tuple[str, Any]]:
 
 
 def _of_pandas(value: Any) -> list[dict[str, Any]] | None:
-    """The rows of a frame as pandas writes one: split, by column, or by index; None for
-    another object.
-    """
+    """The rows of a frame as pandas writes one; None for another object."""
     if not isinstance(value, Mapping) or not value:
         return None
     columns = value.get("columns")
@@ -257,11 +251,9 @@ def mqm_ratings(
     errors: Iterable[tuple[str, dict[str, Any]]], remark: Callable[[str], None]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The ratings of a log of WMT's MQM, each of a segment by a rater: minus the sum of
-    its errors' weights, 0 at best.
+    its errors' weights, 0 at best; None where an error has no weight.
 
     errors: the rows of the log, each with its place. remark: takes what is to be known.
-    Returns: the place of the first error and the row of each rating, with `input_id`,
-    `output` and `human`, which is None where an error has no weight.
     """
     first: dict[tuple[Any, ...], tuple[str, dict[str, Any]]] = {}
     weights: dict[tuple[Any, ...], list[Any]] = {}

@@ -1,6 +1,4 @@
-"""An evaluator (`evaluator`), an engine (`EngineChoice`) and a store (`store`) from
-names and settings as a command line has them.
-"""
+"""An evaluator, an engine and a store from names and settings of a command line."""
 
 from __future__ import annotations
 
@@ -41,14 +39,11 @@ STAND_INS = "stand-ins.json"  # in a store: the tiny models whose completions it
 class EngineChoice:
     """Which model is asked, by which engine, and with which options.
 
-    engine: one of ENGINES; "" for none.
-    model: as the engine takes it: a name of a hub or a server, or a folder.
-    base_url: the server's address, for the engine openai.
+    engine: one of ENGINES; "" for none. model: as the engine takes it.
     settings: `name=value` texts, options of the engine.
     store: the completions' folder, "" for the checkout's own.
     planning: a stand-in is started that loads no weights.
-    ask_again: which stored completions are asked again, "empty" or "unparsed" ones
-    ("failed" are not stored).
+    ask_again: which stored completions are asked again, "empty" or "unparsed" ones.
     on: "ray" for `replicas` on the GPUs here, "ray=ADDRESS" for those of a cluster.
     shard: part i of n by key, (i, n) from 1; the engine asks only for its part.
     """
@@ -66,9 +61,9 @@ class EngineChoice:
     shard: tuple[int, int] = (1, 1)
 
     def start(self, recorded: Store | None = None) -> Any:
-        """The engine, ready to be asked.
+        """The engine, ready to be asked. recorded: the store that `replay` answers
+        from.
 
-        recorded: the store that `replay` answers from; None for the checkout's own.
         Raises: InputError naming the setting; EngineError where it cannot start.
         """
         self._check()
@@ -157,10 +152,9 @@ class EngineChoice:
 
 
 def local_judge(name: str) -> tuple[str, str]:
-    """The engine and the model that `--judge` means: vLLM where it is installed, else
-    transformers.
+    """The engine and the model that `--judge` means, a name of `nlgeval models` or
+    "mini".
 
-    name: of `nlgeval models`, whole or a beginning that no other judge has; or "mini".
     Raises: InputError for a judge whose weights are not here; UnknownName.
     """
     if name == "mini":
@@ -213,10 +207,7 @@ def check_store(store: Store) -> None:
 
 
 def plugin(path: str) -> None:
-    """Run a Python file, so that the evaluators that it registers are known.
-
-    Raises: InputError for what is no Python file, and for whatever it raises.
-    """
+    """Run a Python file, so that the evaluators that it registers are known."""
     spec = importlib.util.spec_from_file_location(
         f"nlgeval_plugin_{Path(path).stem}", path
     )
@@ -272,12 +263,10 @@ def evaluator(
 def check_stand_in(
     engine: Engine, model: str, store: Store, planning: bool = False
 ) -> None:
-    """Raise an InputError for a stand-in in a store of real completions, and for a real
-    model in one of stand-ins.
+    """Raise an InputError where stand-ins and real models would share a store.
 
     A folder of weights far too small for its name stands in for that model, to exercise
     a run. Its store is marked; what is read from it has the route `mini`.
-    model: as the user named it. planning: nothing is asked: any folder passes.
     """
     if engine.name == "replay":
         return
@@ -318,9 +307,7 @@ def check_stand_in(
 
 
 def stand_ins(store: Path) -> dict[str, str]:
-    """The stand-ins of a store's folder: label -> revision; none among real
-    completions.
-    """
+    """The stand-ins of a store's folder: label -> revision."""
     try:
         return dict(files.from_json((store / STAND_INS).read_text("utf-8")))
     except FileNotFoundError:

@@ -1,7 +1,4 @@
-"""What a run would ask and cost; nothing is asked.
-
-`plan` counts the requests of one run, stage by stage; `in_words` says it to a person.
-"""
+"""What a run would ask and cost; nothing is asked."""
 
 from __future__ import annotations
 
@@ -41,12 +38,10 @@ def plan(stages: Sequence[Stage], store: Store | None = None) -> pd.DataFrame:
     """What each stage of a run (`evaluators.stages.plan`) would ask, in order; equal
     stages of one name are one row.
 
-    store: where completions are looked up; None: nothing is stored.
     Returns: `stage`, `repeated` (completions that another request asks for too), COUNTS
     (tokens are of completions to be asked: of prompts estimated by their characters,
     `new_tokens` expected, `limit` at most), `guessed` (a fifth of the limit is
-    expected, as fewer than 20 are stored), `exact` (the requests hang on no answer that
-    is not there yet).
+    expected, as fewer than 20 are stored), `exact` (hangs on no answer to come).
     """
     return counted_stages(list(map(StagePrompts.from_stage, stages)), store, {})
 
@@ -55,8 +50,7 @@ def plan(stages: Sequence[Stage], store: Store | None = None) -> pd.DataFrame:
 class StagePrompts:
     """A stage's prompts as a plan counts them, which are the same for many models.
 
-    digests, characters, keys: of each request's prompt, the keys those of its draws;
-    none for a model of which nothing is stored.
+    digests, characters, keys: of each request; no keys where nothing is stored.
     """
 
     name: str
@@ -82,10 +76,7 @@ DrawsCounted = MutableMapping[tuple[bytes, str], int]
 def counted_stages(
     planned: Sequence[StagePrompts], store: Store | None, counted_draws: DrawsCounted
 ) -> pd.DataFrame:
-    """The frame of `plan`.
-
-    counted_draws: those of other judges of the model; those of these stages are added.
-    """
+    """The frame of `plan`; the draws of these stages are added to `counted_draws`."""
     by_name: dict[str, list[StagePrompts]] = {}
     for prompts in planned:
         by_name.setdefault(prompts.name, []).append(prompts)
@@ -128,9 +119,8 @@ def _count(
     store: Store | None,
     counts: Counter[str],
 ) -> list[int]:
-    """Count what of some requests (place, draws counted) is not stored.
-
-    Returns: the tokens of each completion that is.
+    """Count what of some requests (place, draws counted) is not stored; the tokens of
+    each completion that is.
     """
     stored: Counter[int] = Counter()
     lengths = []
@@ -173,8 +163,7 @@ def in_words(
 ) -> Iterator[str | pd.DataFrame]:
     """A plan of stages (`plan`) as people read it: a table, then lines.
 
-    rate: tokens written a second, for a line about the time. prices: for a million
-    prompt and a million new tokens, for a line about the cost.
+    rate: tokens written a second. prices: for a million prompt and new tokens.
     """
     yield _stage_table(planned)
     totals = planned[list(COUNTS)].sum()

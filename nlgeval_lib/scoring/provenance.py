@@ -1,8 +1,4 @@
-"""Where scores come from: code, packages, input. Written beside them as JSON.
-
-`clean` makes values fit for a record: nothing in it names a user, a host or a place on
-a disk, and values of parameters that look like secrets are left out.
-"""
+"""Where scores come from: code, packages, input. Written beside them as JSON."""
 
 from __future__ import annotations
 
@@ -48,8 +44,8 @@ _SECRET = re.compile(
 
 
 def git() -> dict[str, Any]:
-    """The commit of the checkout, and whether code or data differ from it: `commit` and
-    `dirty`; both None where that cannot be said, with the `reason`.
+    """The commit of the checkout, and whether code or data differ from it (`dirty`);
+    both None where that cannot be said, with the `reason`.
     """
     root = files.root()
     in_checkout = (root / ".git").exists() and (root / "nlgeval_lib").exists()
@@ -97,7 +93,7 @@ def packages() -> dict[str, str]:
 
 def clean(value: Any, name: str = "") -> Any:
     """`value` as plain JSON values, without secrets (known by `name`) and absolute
-    places on this machine; NaN, infinity and what JSON has no form for are spelt out.
+    places on this machine.
     """
     if isinstance(value, str | Path) and value and _SECRET.search(name):
         return "(left out)"
@@ -132,7 +128,7 @@ def without_places(text: str) -> str:
 
 def record_of(path: str | Path, sha256: str = "") -> dict[str, Any]:
     """What was recorded beside a file of scores: `sha256`, and `scores`: column -> the
-    facts of its run; empty without a record, or where the file has changed since.
+    facts of its run; empty where the file has changed since.
     """
     try:
         record = files.from_json(Path(f"{path}{RECORD}").read_text("utf-8"))
@@ -154,7 +150,6 @@ def write_record(
     """Record beside a file of scores, which is written already, where they come from.
 
     earlier: the record of the file that the rows were read from; empty without one.
-    column: the scores' column. facts: of this run, as `Job.record` gives them.
     """
     scores = dict(earlier.get("scores") or {})
     scores[column] = clean(files.plain(facts))

@@ -1,9 +1,5 @@
 """Somebody's own rows under the project's column names, every cell that is used
-checked, once.
-
-`chosen_rows` reads what a user names, `of_frame` takes a frame, `read` reads a file as
-it is. Which of the user's columns becomes which of ours is decided once, as a
-`columns.Plan`.
+checked, once. Which column becomes which is decided once, as a `columns.Plan`.
 """
 
 from __future__ import annotations
@@ -49,7 +45,6 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 class Rows:
     """The rows of a file or a data set, and what is taken for what in them.
 
-    name: the file as the user named it, or the data set; messages begin with it.
     given: the columns as written, None for a missing value; the index has each row's
     place, such as "line 7".
     checked: the columns under the project's names, where they were made already.
@@ -83,10 +78,7 @@ class Rows:
 
     @functools.cached_property
     def frame(self) -> pd.DataFrame:
-        """The columns under the project's names, every cell that has a meaning checked.
-
-        Raises: InputError naming the row and the column.
-        """
+        """The columns under our names, every cell that has a meaning checked."""
         if self.checked is not None:
             return self.checked
         by_our_name = {}
@@ -124,8 +116,8 @@ class Rows:
         return self.plan.ours(column)
 
     def check_ids(self) -> None:
-        """Raise an InputError where a usual column of ids was left out: whether rows
-        are independent hangs on it.
+        """Raise an InputError where a usual column of ids was left out: rows may depend
+        on it.
         """
         for ours, column in self.unfit.items():
             raise InputError(
@@ -165,8 +157,6 @@ class Rows:
     def cells(self, ours: str) -> Any:
         """One of our columns, each cell checked: a series of texts or ids, or an array
         of numbers (of several ratings the mean, NaN for a row without any).
-
-        Raises: InputError naming the row and the column.
         """
         if ours in self.plan.filled:
             return self.read([self.plan.filled[ours]] * len(self), ours)
@@ -183,9 +173,9 @@ class Rows:
 
     def read(self, values: Iterable[Any], ours: str, reader: Any = None) -> Any:
         """The cells of a column of ours, one a row, as they are used: float64 for
-        numbers, else a series.
+        numbers, else a series. reader: a function of `cells`; None for that of the
+        column.
 
-        reader: a function of `cells`; None for that of the column.
         Raises: InputError naming the first that cannot be used.
         """
         reader = reader or _reader(ours)
@@ -220,10 +210,7 @@ class Rows:
         )
 
     def numbers(self, column: str) -> np.ndarray:
-        """A column, ours or a further one, as float64, NaN where it is empty.
-
-        Raises: InputError naming the cell that is no finite number.
-        """
+        """A column, ours or a further one, as float64, NaN where it is empty."""
         values = self.frame[column]
         if pd.api.types.is_float_dtype(values):
             return values.to_numpy(copy=True)  # read already
@@ -231,12 +218,7 @@ class Rows:
 
 
 def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") -> Rows:
-    """The rows of a file, or of standard input for "-", as they are written there: no
-    column is renamed, no cell checked.
-
-    format: one of `table_files.FORMATS`; "" for what the name says.
-    Raises: InputError naming the file and the line.
-    """
+    """The rows of a file as they are written there: no column is renamed or checked."""
     rows = _of_file(str(path), format, Dialect(delimiter))
     return replace(rows, checked=rows.given)
 
@@ -266,8 +248,7 @@ def chosen_rows(
     (`cells.words_for`), and columns that the user names for another use.
 
     What a file of scores was made with holds on, where no word here says otherwise.
-    Raises: as `read`; InputError for names and cells that do not fit; UnknownName and
-    DataUnavailable for a data set.
+    Raises: InputError naming the file and the line; UnknownName, DataUnavailable.
     """
     if bool(input) == bool(data):
         raise InputError("give either a file (--input) or a data set (--data)")
@@ -299,10 +280,8 @@ def of_frame(
     mapping: Iterable[str] = (),
     fill: Iterable[str] = (),
 ) -> Rows:
-    """The rows of a frame that is here already, "row 1" and on, such as a data set's.
-
-    name: what messages call it. mapping, fill: as `chosen_rows` has them.
-    Raises: InputError for names that do not fit.
+    """The rows of a frame that is here already, "row 1" and on, such as a data set's;
+    name: what messages call it.
     """
     places = [f"row {number}" for number in range(1, len(frame) + 1)]
     table = _plain(frame.set_axis(places))
@@ -338,9 +317,7 @@ def _reader(ours: str) -> Callable[[Any], Any] | None:
 
 
 def _with_paths(rows: Rows, mapping: Iterable[str]) -> Rows:
-    """The rows with a column for each mapped path into another one, such as
-    `doc.answer`.
-    """
+    """The rows with a column for each mapped path into another one, as `doc.answer`."""
     table = rows.given
     for _, path in pairs(mapping, "map", "ours=theirs"):
         root, dot, inner = path.partition(".")
@@ -408,9 +385,7 @@ def _has_number(rows: Rows, column: str) -> bool:
 
 
 def _far(rows: Rows, ours: str, values: np.ndarray) -> str:
-    """Why numbers are no ratings: all are farther from the column of ratings than these
-    are apart; "" where they are not.
-    """
+    """Why numbers are too far from the ratings to be ratings; "" where they are not."""
     if RATING not in rows.plan.sources or np.isnan(values).all():
         return ""
     try:
@@ -451,7 +426,6 @@ def incomplete(
 
     needs: our columns; of `reference` and `references` either will do.
     empty_is_missing: whether an empty text is as good as none; the output may be empty.
-    evaluator, advice: its name, and what else helps, for the messages.
     Raises: InputError for a column that is not there at all.
     """
     serving = {}  # need -> the column that serves it
@@ -501,9 +475,7 @@ def _needed_columns(rows: Rows, needs: Sequence[str], evaluator: str) -> str:
 
 
 def repeated(rows: Rows) -> str:
-    """Which rows have the input, system and aspect of an earlier one; "" where none
-    has.
-    """
+    """Which rows have the input, system and aspect of an earlier one; "" for none."""
     keys = [name for name in (*IDS, "aspect") if name in rows.frame.columns]
     if not {*keys} >= {*IDS}:
         return ""

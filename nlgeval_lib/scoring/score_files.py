@@ -1,9 +1,4 @@
-"""Files of rows with scores, and of other tables: written whole or not at all.
-
-`with_scores` puts scores behind the rows' own columns, `write` writes a frame as JSON
-Lines, CSV, TSV or parquet; `check_output` says before the work is done whether a file
-can be written.
-"""
+"""Files of rows with scores, and of other tables: written whole or not at all."""
 
 from __future__ import annotations
 
@@ -26,13 +21,7 @@ _NOTHING: tuple[Any, ...] = (None, "", [], {})  # values of details that say not
 
 
 def score_columns(column: str) -> tuple[str, str, str, str]:
-    """The names of the columns that a run adds: score, status, reason, details; of
-    "value" the others have their plain names, else they begin with the score's name.
-
-    Example:
-        >>> score_columns("bleu")
-        ('bleu', 'bleu_status', 'bleu_reason', 'bleu_details')
-    """
+    """The names of the columns that a run adds: score, status, reason, details."""
     prefix = "" if column == "value" else f"{column}_"
     return column, f"{prefix}status", f"{prefix}reason", f"{prefix}details"
 
@@ -42,12 +31,11 @@ def with_scores(
 ) -> pd.DataFrame:
     """The rows' own columns and their scores (`Job.score`).
 
-    Added are value, status, reason; of the details what is one text or number in every
-    row; `details`, the others; and, where the user mapped or filled them, which row it
-    is and its rating, under our names.
+    Added are value, status, reason; each detail that is one text or number in every
+    row; `details`, the others; and, where the user mapped or filled them, ids and
+    rating.
 
     column: the name of the scores; the other columns are called after it.
-    only_scores: the rows' texts are left out.
     """
     columns = _own_columns(rows, only_scores)
     for name, score_name in zip(
@@ -61,9 +49,7 @@ def with_scores(
 
 
 def _own_columns(rows: Rows, only_scores: bool) -> dict[str, list[Any]]:
-    """The rows' own columns, and ids and rating under our names, where the user mapped
-    or filled them.
-    """
+    """The rows' own columns, and ids and rating that the user mapped or filled."""
     texts = set()
     if only_scores:
         for name in {*TEXTS, *REFERENCES} - {"aspect"}:
@@ -84,9 +70,7 @@ def _own_columns(rows: Rows, only_scores: bool) -> dict[str, list[Any]]:
 def _add_details(
     columns: dict[str, list[Any]], details: list[dict[str, Any]], score: str
 ) -> None:
-    """Add each detail that is one text or number in every row as a column, the others
-    that say something as one of objects.
-    """
+    """Add the details, those that are no text or number as one column of objects."""
     further: list[dict[str, Any]] = [{} for _ in details]
     for name in dict.fromkeys(name for of_row in details for name in of_row):
         values = [of_row.get(name) for of_row in details]
@@ -104,13 +88,11 @@ def _add_details(
 
 
 def check_output(path: str, *inputs: str, why: str = "", rows: str = "") -> None:
-    """Pass where a file can be written and is none of the inputs: known before the work
-    is done.
+    """Pass where a file can be written and is none of the inputs: before the work is
+    done.
 
-    inputs: files that it must not be; "" is none.
     why: what the message says behind "is the input itself".
     rows: what its rows are, where it is to be a table; "" where it is a text.
-    Raises: InputError.
     """
     if rows and format_of(path) == "json":
         raise InputError(f"{path}: {rows} are written as jsonl, csv, tsv or parquet")
@@ -135,8 +117,6 @@ def check_output(path: str, *inputs: str, why: str = "", rows: str = "") -> None
 def write(frame: pd.DataFrame, path: str) -> None:
     """The frame as a file of the format that its name says; what is no text or number
     is JSON.
-
-    Raises: InputError for another ending; OSError.
     """
     format = format_of(path)
     frame = frame.rename(columns=lambda name: files.whole(str(name)))
@@ -155,9 +135,7 @@ def write(frame: pd.DataFrame, path: str) -> None:
 
 
 def _field(value: Any) -> Any:
-    """The value as a field of CSV: "" where missing, JSON where it is no text or
-    number.
-    """
+    """The value as a field of CSV: "" where missing, JSON for lists and objects."""
     if is_missing(value):
         return ""
     if isinstance(value, (int, float, np.number)):

@@ -1,8 +1,5 @@
 """Settings as a command line has them: `name=value` texts, typed and checked by the
 signature of what they are for.
-
-`parsed` turns such texts into keyword arguments of a class or function, `settings_of`
-says which it takes, `described` lists them for `--options` and the like.
 """
 
 from __future__ import annotations
@@ -51,8 +48,7 @@ _NO_CHOICE = "\0"  # a text that no setting takes
 class Setting:
     """One setting of a class or function.
 
-    takes: the types that it takes, as `parameters` gives them.
-    default: `inspect.Parameter.empty` where it has to be given.
+    takes, default: as `parameters` gives them.
     part_of: the argument that it is a part of (`sampling`); "" for one of its own.
     """
 
@@ -76,10 +72,8 @@ class Setting:
 def pairs(
     texts: Iterable[str] | None, flag: str, form: str = "name=value"
 ) -> Iterator[tuple[str, str]]:
-    """The two sides of each text of a repeatable option, such as ("n", "1") of "n=1".
-
-    flag, form: the option, and how such a text looks, for the message.
-    Raises: InputError for a text without an equals sign.
+    """The two sides of each text of a repeatable option, such as ("n", "1") of "n=1";
+    flag, form: for the message.
     """
     for text in texts or ():
         try:
@@ -91,8 +85,6 @@ def pairs(
 def text_or_file(value: str) -> str:
     """The value itself, or for `@path` the text of that file without its last line
     feed; `@@...` begins with one @.
-
-    Raises: InputError where the file cannot be read or is too long.
     """
     if value.startswith("@@"):
         return value[1:]
@@ -109,9 +101,9 @@ def text_or_file(value: str) -> str:
 
 
 def settings_of(target: Any) -> dict[str, Setting]:
-    """The settings of a class or function that can be written as text, by name; its
-    bases' too where it passes them on. Those of `sampling` have their plain names, and
-    `sampling.n`; those of another stage are `list_sampling.n`.
+    """The settings of a class or function that can be written as text, by name. Those
+    of `sampling` have their plain names, and `sampling.n`; those of another stage
+    are `list_sampling.n`.
     """
     settings: dict[str, Setting] = {}
     samplings: list[str] = []
@@ -140,13 +132,11 @@ def parsed(
 ) -> dict[str, Any]:
     """Keyword arguments for `target` from `name=value` texts; `@file` reads a value.
 
-    subject: what the settings are of, for the messages: "engine vllm", "bleu".
-    flag: their option. An engine's ("--engine-set") that its signature does not name is
-    read as a number, yes/no or text by its look.
-    given: arguments that are there already; unless None, every needed argument must be.
+    subject, flag: what the settings are of, and their option, for the messages. An
+    engine's ("--engine-set") that its signature does not name is read by its look.
+    given: arguments that are there already; unless None, every needed one must be.
     Returns: given and read arguments; the settings of a sampling are one mapping.
-    Raises: InputError naming the setting, what it takes, and the nearest name; or the
-    arguments that are missing.
+    Raises: InputError naming the setting, what it takes, and the nearest name.
     """
     by_name = settings_of(target)
     arguments = dict[str, Any]()
@@ -191,9 +181,7 @@ def _unknown(name: str, by_name: Iterable[str], subject: str, flag: str) -> str:
 
 
 def described(target: Any) -> list[tuple[str, str, str]]:
-    """Every setting as (name, what it takes, default) in words; of the settings of
-    `sampling` each once, those of another stage in one row.
-    """
+    """Every setting as (name, what it takes, default) in words."""
     rows = []
     by_name = settings_of(target)
     sampling_defaults = getattr(target, "defaults", {})
@@ -285,9 +273,7 @@ def _takes(hint: Any) -> Iterator[Any]:
 
 
 def _read(text: str, takes: tuple[Any, ...]) -> Any:
-    """The text as one of the types: a word for yes, no or none; else JSON; else itself,
-    or its parts at commas.
-    """
+    """The text as one of the types: a word, JSON, itself, or its parts at commas."""
     from pydantic import TypeAdapter, ValidationError
 
     word = text.strip().lower()

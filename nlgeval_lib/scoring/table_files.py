@@ -1,7 +1,5 @@
-"""Rows in files: JSON Lines, JSON, CSV, TSV, parquet, each row with its place.
-
-`read_table` reads such a file, `plain_text` one that is one text. Every refusal is an
-InputError that names the file and the line.
+"""Rows in files: JSON Lines, JSON, CSV, TSV, parquet, each row with its place. Every
+refusal is an InputError that names the file and the line.
 """
 
 from __future__ import annotations
@@ -37,8 +35,7 @@ _INDEX = "__index_level_"  # how pandas calls the index of a frame in parquet
 class Dialect:
     """How a file is written, where neither its name nor its beginning says so.
 
-    delimiter: between fields of CSV; "" for a comma, in TSV a tab.
-    quoted: whether double quotes enclose fields. decimal: "." or ",".
+    delimiter: "" for a comma, in TSV a tab. quoted: whether quotes enclose fields.
     log: the tool whose log it is, one of `logs.shapes`, or the path of the list of rows
     in a JSON file; "" for what is found.
     """
@@ -54,7 +51,6 @@ class TableFile:
     """The rows of a file as they are written there.
 
     frame: the cells, None for none; the index has each row's place, such as "line 7".
-    remarks: what is left out, and as what it is read.
     orders: the words of columns that have an order, as `cells.words_for` takes them.
     """
 
@@ -73,10 +69,8 @@ class TableFile:
 def read_table(
     path: str, format: str = "", dialect: Dialect | None = None
 ) -> TableFile:
-    """The rows of a file, or of standard input for "-".
-
-    format: one of FORMATS; "" for what the name says.
-    Raises: InputError naming the file and the line, also for a file without rows.
+    """The rows of a file, or of standard input for "-"; format: one of FORMATS, or ""
+    for what the name says.
     """
     dialect = dialect or Dialect()
     kind = format_of(path, format)
@@ -107,18 +101,12 @@ def read_table(
 
 
 def plain_text(path: str) -> str:
-    """The text of a file, or of standard input for "-".
-
-    Raises: InputError naming the line that is not UTF-8.
-    """
+    """The text of a file, or of standard input for "-"."""
     return _text(_content(path), called(path))
 
 
 def format_of(path: str, stated: str = "") -> str:
-    """The format of a file: the stated one, else by the ending of the file's name.
-
-    Raises: InputError naming the formats; ImportError where parquet cannot be read.
-    """
+    """The format of a file: the stated one, else by the ending of the file's name."""
     allowed = ", ".join(FORMATS)
     if stated and stated not in FORMATS:
         raise InputError(f"format {stated!r}; allowed: {allowed}")
@@ -370,9 +358,7 @@ def _csv(
 
 
 def _check_header(header: list[str], delimiter: str, place: str) -> None:
-    """Raise an InputError where a column is there twice or the delimiter is another
-    one.
-    """
+    """Raise an InputError for a column that is there twice, or another delimiter."""
     _check_once([name for name in header if name.strip()], place)
     for mark in ";\t|,":
         if len(header) == 1 and mark != delimiter and mark in header[0]:

@@ -21,7 +21,6 @@ class Tally:
     """How many rows have which status, for which reasons, and what came of the draws.
 
     reasons, remarks: why there is no score, and what stands beside a score -> rows.
-    values: the scores that are there. signature: of the evaluator.
     draws: status -> completions that the rows rest on; empty for metrics.
     cut, cut_read: completions that ended at the token limit, and those of them that had
     given their score before it.

@@ -1,8 +1,5 @@
 """Any frame as a table (`show`): HTML with a text form for terminals and one for
 Markdown. Everything that comes from data is escaped.
-
-A table is first drawn as `Drawn`, a grid of `Cell`; `in_forms` turns the grid into the
-three forms, and `joined` puts tables, notes and details together.
 """
 
 from __future__ import annotations
@@ -30,13 +27,10 @@ DETAILS = "Every reason in full, and how each number was computed"
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table that a notebook shows as HTML, a terminal as text, a code host as
-    Markdown with the notes apart.
+    Markdown.
 
-    html: the table with its notes, details and style, ready for a notebook.
-    text: the same in aligned columns, without the details.
-    markdown: the table alone.
-    notes: sentences below it.
-    details: what a page folds away, such as the whole reasons and signatures.
+    html: the table with its notes, details and style. text: without the details.
+    markdown: the table alone. details: what a page folds away.
     caption, lines: what stands above it, how many rows it has. Only `show` fills them.
     """
 
@@ -65,10 +59,8 @@ class Cell(NamedTuple):
 class Drawn(NamedTuple):
     """The parts of a table, before it gets its forms.
 
-    heads: its column names for a terminal.
-    top: its head as HTML, one or more <tr>.
-    body: the lines below the head, each with a cell a column.
-    names: how many of the first columns name the rows.
+    top: its head as HTML, one or more <tr>. names: how many first columns name the
+    rows.
     groups: the group of each further column, for where a wide table may be broken.
     """
 
@@ -109,16 +101,9 @@ def show(
     p-values (columns `p`, `p_...`, `p (...`) below .001 are shown as "< .001", and a
     whole number in a column `n` without decimals.
 
-    frame: its column names become the heads, with blanks for underscores.
-    caption, notes: what stands above the table, and sentences below it.
     classes: the shade of a cell by its column and value: equal, follows, near, off,
     far, missing, or None.
     rows: at most so many are shown, and a note says how many are not.
-
-    Example:
-    >>> show(pd.DataFrame({"judge": ["GPT-4"], "tau": [0.512]}))
-    judge  tau
-    GPT-4  0.512
     """
     names = [str(column) for column in frame.columns]
     heads = []
@@ -223,9 +208,8 @@ def joined(
     between: str = "\n",
     details: Sequence[str] = (),
 ) -> Table:
-    """Tables, sentences below all of them, and details that HTML folds away.
-
-    between: what parts the tables' texts for a terminal.
+    """Tables, sentences below all of them, and details that HTML folds away; between:
+    what parts the tables' texts for a terminal.
     """
     joined_html = STYLE + "".join(part.html for part in parts)
     if notes:

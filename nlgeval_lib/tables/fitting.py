@@ -1,5 +1,5 @@
-"""Tables in Markdown that fit the page of a code host: one that would be wider than the
-window is shown as several, each with the columns that name its rows.
+"""Tables in Markdown that fit the page of a code host: one that is too wide is shown as
+several, each with the columns that name its rows.
 """
 
 from __future__ import annotations
@@ -21,12 +21,8 @@ _BOLD = 1.07  # how much wider
 
 
 def least_width(cells: Sequence[str]) -> float:
-    """The pixels that a column needs: its longest word and the space beside it, as
-    cells break at blanks and hyphens. The head, which is first, is bold.
-
-    Example:
-    >>> round(least_width(["n", "1600"]), 1)
-    63.6
+    """The pixels that a column needs: its longest word and the space beside it. The
+    head, which is first, is bold.
     """
     widest = 0.0
     factor = _BOLD
@@ -47,21 +43,12 @@ def markdown(
     names: int = 1,
     groups: Sequence[str] = (),
 ) -> str:
-    """The table in Markdown, in several parts where it is too wide.
+    """The table in Markdown, in several parts where it is too wide, each without the
+    rows that are empty in it.
 
-    head: a text a column. lines: a list of as many texts a row; all are escaped
-    already.
+    head, lines: texts that are escaped already.
     names: how many of the first columns name the rows and stand in every part.
-    groups: of the further columns, the group of each; columns of one group are in one
-    part where they fit. Empty: no groups.
-    Returns: one or more tables with an empty line between. A part leaves out the rows
-    that are empty in all its columns.
-
-    Example:
-    >>> print(markdown(["judge", "tau"], [["GPT-4", ".5"]]))
-    | judge | tau |
-    | --- | --- |
-    | GPT-4 | .5 |
+    groups: of the further columns; those of one group are in one part where they fit.
     """
     lines = _whole_names(lines, names)
     columns = list(zip(head, *lines, strict=True))
@@ -79,9 +66,7 @@ def markdown(
 
 
 def _whole_names(lines: Sequence[Sequence[str]], names: int) -> list[list[str]]:
-    """The lines with the groups of each row's name: an empty one left of its name is
-    that of the line above.
-    """
+    """The lines, an empty name left of a line's last one filled from the line above."""
     filled_lines: list[list[str]] = []
     for line in lines:
         filled = list(line)
@@ -120,9 +105,7 @@ def _parts(
 
 
 def _sum(widths: Sequence[float], columns: Iterable[int]) -> float:
-    """The pixels of these columns. `sum` rounds otherwise from Python 3.12 on, and a
-    table must break at the same column on all versions.
-    """
+    """The pixels of these columns, rounded alike by all versions of Python."""
     return math.fsum(widths[column] for column in columns)
 
 
