@@ -1,9 +1,5 @@
 """What all evaluators share: found by name, given samples, a signature, a frame of
-scores.
-
-An evaluator is a class with `name`, `signature()` and `score(frame)`. `samples` turns a
-frame into a list of `Sample`, `score_frame` a list of judgments into the frame of
-scores.
+scores. An evaluator is a class with `name`, `signature()` and `score(frame)`.
 """
 
 from __future__ import annotations
@@ -25,9 +21,7 @@ from nlgeval_lib.records import Judgment, Sample, Status
 
 
 class Unavailable(Told, RuntimeError):
-    """What an evaluator needs (a model, a package) is not on this machine; the message
-    says what to do.
-    """
+    """What an evaluator needs (a model, a package) is not here, and what to do."""
 
 
 # name -> where the evaluator is defined, and the class or where to import it from
@@ -38,9 +32,7 @@ def register(name: str, target: str | Callable[..., Any] | None = None) -> Any:
     """Make an evaluator known by `name`; also a decorator, `@register("name")`.
 
     target: a class, or `"package.module:Class"`, imported when it is first asked for.
-
-    Raises: ValueError if the name is another evaluator's; a class of the same module
-    and name (a cell that is run again) replaces the earlier one.
+    Raises: ValueError if the name is another evaluator's (a cell may run again).
     """
     if target is None:
         return lambda cls: register(name, cls)
@@ -57,7 +49,7 @@ def register(name: str, target: str | Callable[..., Any] | None = None) -> Any:
 
 
 def get(name: str) -> Callable[..., Any]:
-    """The class registered as `name`. Raises: ValueError naming the nearest, and all."""
+    """The class registered as `name`. Raises: ValueError naming the nearest and all."""
     if name not in _registry:
         nearest = meant(name, _registry, ".", n=3)
         raise ValueError(f"no evaluator {name!r}{nearest} Known: {', '.join(names())}")
@@ -71,9 +63,7 @@ def names() -> list[str]:
 
 
 def name_all_settings(cls: type) -> None:
-    """Let `inspect.signature(cls)` name every setting: those of the class, and those of
-    the bases to which its `**keywords` go.
-    """
+    """Let `inspect.signature(cls)` name the settings behind `**keywords` too."""
     own, *of_bases = [
         list(inspect.signature(vars(base)["__init__"]).parameters.values())[1:]
         for base in cls.__mro__
@@ -118,10 +108,8 @@ def signature(name: str, **settings: Any) -> str:
 
 
 class NotAllowed(Told, ValueError):
-    """A setting has none of the values that it may have; the message lists them, and
-    names the nearest.
-
-    also: in words, what else it may be. `.texts` are the allowed texts, and `also`.
+    """A setting has none of its allowed values, which the message lists. `also`: in
+    words, what else it may be; `.texts`: the allowed texts, and `also`.
     """
 
     def __init__(
@@ -147,8 +135,8 @@ def choose(setting: str, value: Any, allowed: Iterable[Any]) -> Any:
 
 
 def named_texts(setting: str, given: Any) -> dict[str, str]:
-    """Names with a text each, such as aspects with their definitions, checked and
-    copied. Raises: ValueError naming the setting where it is anything else.
+    """Names with a text each, such as aspects with definitions, checked and copied.
+    Raises: ValueError naming the setting.
     """
     if isinstance(given, Mapping):
         texts = dict(given)
@@ -181,10 +169,7 @@ def samples(
 
     needs: the fields that must hold text (`output` may be empty); a name that is no
     field of `Sample` is a column that goes into `extra`.
-    name: how errors call the evaluator.
-
-    Raises: ValueError naming a missing column, or the first row or sample without a
-    needed text, or with anything but texts.
+    Raises: ValueError naming a column that is not there, or a row without needed text.
     """
     is_frame = isinstance(data, pd.DataFrame)
     needs = tuple(needs)
@@ -205,9 +190,7 @@ def samples(
 
 
 def _of_frame(frame: pd.DataFrame, needs: Sequence[str], name: str) -> list[Sample]:
-    """One sample a row; its id is made of `input_id`, `system_id` and the aspect, else
-    of the frame's index.
-    """
+    """One sample a row; its id: `input_id`, `system_id`, aspect, else the index."""
     texts: dict[str, list[Any]] = {}  # field -> what it holds in every row
     for field in dict.fromkeys((*FIELDS, *needs)):
         columns = FIELDS.get(field, (field,))
@@ -236,13 +219,10 @@ def cells(
     frame: pd.DataFrame, columns: Sequence[str], name: str, gaps: bool = False
 ) -> list[tuple[str, ...]]:
     """The texts of each row in the first of `columns` that the frame has: a tuple a
-    row, of a column of references all of them.
+    row, of a column of references all of them; with `gaps`, an empty one where one is
+    missing.
 
-    name: how errors call the evaluator.
-    gaps: allow missing values; each is an empty tuple then.
-
-    Raises: ValueError naming a missing or repeated column, or the first row that holds
-    anything but texts.
+    Raises: ValueError naming a missing or repeated column, or the row without texts.
     """
     present = [column for column in columns if column in frame.columns]
     if not present:
@@ -273,9 +253,7 @@ def cells(
 
 
 def field_of(sample: Sample, field: str) -> str:
-    """A field of a sample (also `reference`, the first), or a key of its `extra`, as
-    one text; "" where there is nothing.
-    """
+    """A field of a sample (`reference` is the first), or of `extra`, as a text."""
     if field in FIELDS["references"]:
         return sample.references[0] if sample.references else ""
     if field in FIELDS:
@@ -284,7 +262,7 @@ def field_of(sample: Sample, field: str) -> str:
 
 
 def row_name(position: int, index: pd.Index) -> str:
-    """How an error names a row: its position, and its index label where that differs."""
+    """How an error names a row: its position, and its index label where it differs."""
     label = index.tolist()[position]
     if label == position:
         return f"row {position}"
@@ -300,8 +278,7 @@ def score_frame(
     """The frame that every evaluator returns: `value` (float64, NaN unless ok),
     `status, reason`, one judgment a row; `attrs` have the signature and the details.
 
-    Raises: ValueError if there are not as many judgments as rows, a value is infinite,
-    or a missing score has no reason.
+    Raises: ValueError for too few judgments, an infinite value, or no reason.
     """
     judgments = list(judgments)
     if len(judgments) != len(index):

@@ -1,12 +1,5 @@
-"""CoAScore: relevant aspects are listed, then scored, then the target aspect is scored
-with that chain shown.
-
-The paper's three stages (figure 1, sections 3.2 to 3.4), or fewer for the variants of
-the ablations:
-
-  I    relevant aspects A_1, ..., A_m (equation 2): `_chains`, `read_chain`
-  II   their scores S_1, ..., S_m (equation 3): `_aspect_scores`, `read_scores`
-  III  the target's score, with all that shown (equation 4): `_target_prompt`
+"""CoAScore: relevant aspects are listed (figure 1, stage I), scored (II), and the
+target aspect is scored with that chain shown (III); or fewer stages for the ablations.
 """
 
 from __future__ import annotations
@@ -75,9 +68,8 @@ class Chain:
 
 
 def printed_aspects(task: str) -> dict[str, dict[str, str]]:
-    """The relevant aspects that the paper prints for a task (dialogue or summary):
-    {target: {name: definition}}. Of a summary's coherence it prints the names; these
-    definitions are ours.
+    """The relevant aspects that the paper prints for a task (dialogue or summary),
+    {target: {name: definition}}; of a summary's coherence the definitions are ours.
 
     Raises: ValueError for another task.
     Source: CoAScore, Table 9 (dialogue), section 4.6 and Table 15 (summary).
@@ -255,9 +247,7 @@ class CoAScore(LLMScore):
         )
 
     def read_chain(self, completion: Completion) -> Chain:
-        """The chain that an answer to stage I gives: its first n aspects, each name
-        once. Never raises on any text.
-        """
+        """The chain that an answer gives: its first n aspects, each name once."""
         completion = answered(completion, lists=True)
         listing = aspects(completion.text)
         listed: dict[str, Aspect] = {}
@@ -345,9 +335,7 @@ class CoAScore(LLMScore):
     def read_scores(
         self, draws: Sequence[Completion], aspects: Sequence[Aspect]
     ) -> dict[str, Judgment]:
-        """The score of each aspect that one stage II request named, in their order: the
-        mean over the draws, or why there is none. Never raises on any text.
-        """
+        """The score of each aspect that a stage II request named, over the draws."""
         names = [aspect.name for aspect in aspects]
         drawn = [self._read_draw(completion, names) for completion in draws]
         scores = {}

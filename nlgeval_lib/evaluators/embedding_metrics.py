@@ -47,9 +47,7 @@ class OfEncoder(PairMetric):
         return encoders.is_here(self.model)
 
     def notice(self) -> str:
-        """Which encoder the metric uses, and how to have the paper's; "" where it is
-        not here.
-        """
+        """Which encoder the metric uses, and how to have the paper's; "" if none."""
         try:
             label = encoders.label(self.model)
         except Unavailable:  # The reason of every row will say so.
@@ -64,9 +62,7 @@ class OfEncoder(PairMetric):
         raise NotImplementedError
 
     def remark(self, items: Sequence[Item]) -> str:
-        """Whether a text of the row is longer than the encoder takes, and is cut; not
-        known where the encoder is not here.
-        """
+        """Whether a text of the row is cut, where the encoder is here."""
         texts = [
             text
             for text in itertools.chain.from_iterable(items)
@@ -86,7 +82,7 @@ class OfEncoder(PairMetric):
 
 class BertScore(OfEncoder):
     """BERTScore by bert-score's matching over any transformers encoder, -1 to 1,
-    without weights by rarity.
+    without weights by rarity, rounded to 5 decimals.
 
     model: None is the packaged MiniLM, else a folder or a hub id, such as
     `microsoft/deberta-xlarge-mnli`, the one of SemScore's paper.
@@ -98,8 +94,7 @@ class BertScore(OfEncoder):
 
     Each token's vector is matched with the most similar one of the other text. Recall R
     is the mean of these cosines over the reference's tokens, precision P that over the
-    output's, and F = 2 P R / (P + R). Texts longer than the model takes are cut; values
-    are rounded to 5 decimals.
+    output's, and F = 2 P R / (P + R).
 
     Source: Zhang et al. (2020), BERTScore, section 3; encoder: SemScore, section 3.1.
 
@@ -162,9 +157,7 @@ class BertScore(OfEncoder):
         return encoder.tokenizer, encoder.max_tokens
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        """(F, P, R) of each (output, reference) pair; EMPTY where a text has no token
-        but marks.
-        """
+        """(F, P, R) of each pair; EMPTY where a text has no token but marks."""
         encoder = self._loaded
         # Every different text is encoded once: text -> (its vectors, its token ids).
         texts = list(dict.fromkeys(itertools.chain.from_iterable(items)))

@@ -1,8 +1,5 @@
 """Text encoders: find one, name what it is so that its numbers are never mixed, and run
 it over many texts.
-
-`locate` gives a model's place and a label with a digest of its weights or its commit,
-which stands in signatures.
 """
 
 from __future__ import annotations
@@ -37,18 +34,16 @@ class Located:
 
     @property
     def small(self) -> bool:
-        """Whether it is a folder with too few weights for any model that a paper here
-        names.
-        """
+        """Whether it is a folder with too few weights for any model of a paper here."""
         sizes = [file.stat().st_size for file in _weight_files(Path(self.path))]
         return bool(sizes) and sum(sizes) < SMALL
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """An encoder known by the hash of its `model.safetensors`: what it gave stands in
-    `data/numbers` under its label. `name` is its id on the hub, `revision` the
-    commit that has these weights ("" where none is needed).
+    """An encoder known by the hash of its weights: what it gave stands in
+    `data/numbers`. `name` is its id on the hub, `revision` the commit that has these
+    weights.
     """
 
     name: str
@@ -76,9 +71,8 @@ KNOWN = (MINILM, MPNET)
 
 def label(model: str | Path | None = None) -> str:
     """What names a model in signatures: of a known encoder its label, here or not,
-    unless another folder stands in its place; else the label of `locate`.
-
-    Raises: Unavailable for another model that is not here.
+    unless another folder stands in its place; else that of `locate`. Raises:
+    Unavailable.
     """
     encoder = known_encoder(model)
     if encoder is not None and not Path(placed(encoder.name)).is_dir():
@@ -96,9 +90,7 @@ def is_here(model: str | Path | None = None) -> bool:
 
 
 def known_encoder(model: str | Path | None) -> Known | None:
-    """The known encoder of this id, whole or without its owner, or None; no name is the
-    packaged MiniLM, and a folder is itself.
-    """
+    """The known encoder of an id, or None; no name is the packaged MiniLM."""
     if model is None or model == PACKAGED:
         return MINILM
     for encoder in KNOWN:
@@ -110,12 +102,9 @@ def known_encoder(model: str | Path | None) -> Known | None:
 
 def locate(model: str | Path | None = None) -> Located:
     """Where the model lies: None is the packaged MiniLM, a folder is itself, anything
-    else an id (see `placed`).
+    else an id (see `placed`); its label is name and digest, or id and commit.
 
-    Returns: the label of a folder is its name and a digest of its weights; that of a
-    hub model its id and commit.
-    Raises: Unavailable, with what to do, if the model is not here and cannot be
-    fetched.
+    Raises: Unavailable, with what to do.
     """
     encoder = known_encoder(model)
     named = encoder.name if encoder else str(model)
@@ -133,9 +122,7 @@ def _weight_files(folder: Path) -> list[Path]:
 
 
 def placed(model: str | Path) -> str:
-    """The folder that `files.state("models")` has for a model's id, or of weights that
-    were fetched by name; else the id itself.
-    """
+    """The folder of a model that was put or fetched here by name, else its id."""
     folder = files.state("models", str(model))
     if folder.is_dir():
         return str(folder)
@@ -214,8 +201,7 @@ def _hub_config(model: str, revision: str = "") -> str:
 
 def digest(path: Path) -> str:
     """The first eight hex digits of the sha256 of a file, or of a folder's weights (of
-    all its files without any): of several the hash of their hashes, in the order of
-    their names.
+    all its files without any): of several the hash of their hashes.
     """
     paths = [path]
     if not path.is_file():
@@ -256,9 +242,7 @@ def loading(located: Located, load: Callable[[dict[str, Any]], Any]) -> Any:
 
 
 def pretrained(located: Located, kind: str) -> tuple[Any, Any]:
-    """The tokenizer and the model of a class of transformers such as "AutoModel", in
-    float32 on the device. Raises: Unavailable.
-    """
+    """Tokenizer and model of a class of transformers, float32. Raises: Unavailable."""
     import torch
     import transformers
 
@@ -278,9 +262,7 @@ class TokenEncoder:
     located: the model; of an encoder and decoder only the encoder is used.
     layer: of the hidden states: 0 the embeddings, 1 the first layer, -1 the last.
     max_tokens: texts are cut there; None is what the model takes.
-
-    Raises: Unavailable if the model cannot be loaded; ValueError if it has no such
-    layer, or takes fewer tokens.
+    Raises: Unavailable; ValueError for no such layer, or too many tokens.
     """
 
     def __init__(
@@ -329,10 +311,8 @@ class TokenEncoder:
     def vectors(
         self, ids: Sequence[Sequence[int]], batch_size: int = 32
     ) -> Iterator[tuple[int, Any]]:
-        """The vectors of texts of these token ids, in batches of similar length.
-
-        Yields: (position in `ids`, tensor of tokens x width on the CPU), the longest
-        first.
+        """Yields (position in `ids`, tensor of tokens x width on the CPU) in batches of
+        similar length, the longest first.
         """
         import torch
         from torch.nn.utils.rnn import pad_sequence

@@ -1,6 +1,4 @@
-"""G-Eval: a form-filling prompt that ends where the score is written; read, averaged,
-or weighted by probability.
-"""
+"""G-Eval: a form to fill in; its score is read, averaged, or weighted."""
 
 from __future__ import annotations
 
@@ -30,9 +28,9 @@ class GEval(Judge):
     """A score from `low` to `high` for one metric. The default prompt is SemScore's:
     overall quality, 1 best, 4 worst.
 
-    method: `plain`, the score that a greedy completion states; `mean`, of 20 sampled
-    completions; `weighted`, the mean of the scale's numbers (of one digit) by the
-    judge's probabilities where it writes the score.
+    method: `plain`, the score of a greedy completion; `mean`, of 20 sampled
+    completions; `weighted`, the mean of the scale's numbers by the judge's
+    probabilities.
     template: a `Template` or the name of one; its slots are columns.
     low, high: the template's scale, whole numbers.
     flip: report `low + high - score`, for a scale on which 1 is best.
@@ -86,9 +84,7 @@ class GEval(Judge):
         return functools.partial(rating, low=self.low, high=self.high)
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """The score that a completion states, or for `weighted` the mean; flipped where
-        `flip` is set.
-        """
+        """The score that a completion states, or `weighted`, flipped if it is to be."""
         judgment = super().parse(completion, sample)
         if self.method == "weighted":
             judgment = self.weighted(completion, judgment, sample)

@@ -1,9 +1,7 @@
 """The base of every evaluator that asks a language model.
 
-From a frame to scores: `given` makes the samples, `stages` yields what is asked,
-`run` asks an engine through a store, `judged` reads the draws of one request with
-`read` (which calls the subclass's `parse`), `framed` makes the frame. `plan` goes the
-same way and asks nothing.
+`given` makes the samples, `stages` yields what is asked, `run` asks an engine through
+a store, `judged` reads the draws of a request, `framed` makes the frame.
 """
 
 from __future__ import annotations
@@ -55,8 +53,7 @@ class ChatFormat:
     """How a prompt reaches a checkpoint.
 
     style: `messages`: engine or server apply the checkpoint's own template. The others
-    make one text, without the token that begins a text: `raw` is the prompt after the
-    system text; `llama2` and `mistral` put it in [INST].
+    make one text: `raw` is the prompt; `llama2` and `mistral` put it in [INST].
     system: the text that stands before the prompt; "" for none.
     """
 
@@ -65,9 +62,7 @@ class ChatFormat:
 
     @classmethod
     def named(cls, chat: str | ChatFormat) -> ChatFormat:
-        """The format of a style or a family of checkpoints; a format is returned as it
-        is. Raises: NotAllowed.
-        """
+        """The format of a style or a family of checkpoints. Raises: NotAllowed."""
         if isinstance(chat, ChatFormat):
             return chat
         choose("chat", chat, (*_STYLES, *_CHECKPOINTS))
@@ -75,7 +70,7 @@ class ChatFormat:
 
     @property
     def label(self) -> str:
-        """How a signature names it: the style, `+system` where a system text is sent."""
+        """How a signature names it: style, `+system` where a system text is sent."""
         return f"{self.style}+system" if self.system else self.style
 
     def text(self, prompt: str) -> str:
@@ -93,8 +88,8 @@ class ChatFormat:
         return prompt if self.style == "raw" else f"[INST] {prompt} [/INST]"
 
     def request(self, prompt: str, id: str = "", system: str | None = None) -> Request:
-        """What the engine is asked: a conversation for `messages`, else one text; `id`
-        names it where it fails, a `system` text replaces that of the format.
+        """What the engine is asked: a conversation for `messages`, else one text; a
+        `system` text replaces that of the format.
         """
         chat = self if system is None else dataclasses.replace(self, system=system)
         if self.style == "messages":
@@ -111,14 +106,12 @@ class Judge:
     progress: what shows how far it is.
     sampling: a `Sampling`, or settings that replace some of the class's `defaults`.
     chat: a `ChatFormat`, a style or a family of checkpoints.
-    missing: what draws without a number count as: drop, all or fill:NUMBER (see
-    `combine`).
-    structured: what completions are held to: True, the few words that they may be
-    (`choices`); "json", the `schema`; False, nothing.
-    room: tokens by which the limit of every stage is raised, for a judge that reasons
-    first.
-    weigh: the score is the mean of all that could stand in its place, by their
-    probabilities (see `weighing.weigh`).
+    missing: what draws without a number count as: drop, all or fill:NUMBER (`combine`).
+    structured: what completions are held to: True, the few words that they may be;
+    "json", the `schema`; False, nothing.
+    room: tokens by which the limit of every stage is raised, for a judge that reasons.
+    weigh: the score is the mean of all that could stand in its place
+    (`weighing.weigh`).
 
     Raises: ValueError for a setting with a value that it cannot have.
     """
@@ -177,14 +170,11 @@ class Judge:
         raise NotImplementedError(f"{type(self).__name__} has no render()")
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed] | None:
-        """The parser that reads the score in a text, with its settings; None where no
-        single text states one.
-        """
+        """The parser that reads the score in a text; None where no text states one."""
         return None
 
     def parse(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """What one completion says about the sample: a number, or a status and reason;
-        by default what the `reader` reads. Never raises on any text.
+        """What one completion says about the sample; never raises on any text.
 
         completion: without a reasoning and an unfinished end (see `answered`).
         sample: None where the reading does not depend on it.
@@ -199,18 +189,14 @@ class Judge:
         return self.chat.request(self.render(sample), sample.id)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
-        """A generator that yields each `Stage`, is sent a list of draws a request, and
-        returns one judgment a sample.
-        """
+        """Yields each `Stage`, is sent its draws, and returns one judgment a sample."""
         requests = [self.request(sample) for sample in samples]
         sampling = self.shaped()
         answers = yield Stage("score", requests, sampling, self.stand_in, last=True)
         return list(map(self.judged, answers, samples))
 
     def schema(self, stage: str = "score") -> Mapping[str, Any]:
-        """The JSON schema to which `structured="json"` holds a stage's completions.
-        Raises: ValueError where there is none.
-        """
+        """The JSON schema of a stage's completions. Raises: ValueError for none."""
         if self.choices and all(name.isdigit() for name in self.choices):
             return schemas.a_score(self.choices)
         raise ValueError(
@@ -256,9 +242,7 @@ class Judge:
         return dataclasses.replace(sampling, max_tokens=most)
 
     def form(self, stage: str = "score") -> Mapping[str, Any]:
-        """What `structured` holds a stage's completions to, as settings of `Sampling`.
-        Raises: ValueError where there is no such form.
-        """
+        """What `structured` holds a stage to, as settings of `Sampling`."""
         if self.structured == "json":
             return {"json_schema": self.schema(stage)}
         if stage in self.lists:
@@ -287,9 +271,9 @@ class Judge:
         where `weigh` is set.
 
         Returns: FAILED without a completion, TRUNCATED where it was cut and gives
-        nothing, EMPTY where it is reasoning alone, UNPARSED where JSON was asked for
-        and is not whole; else what `parse` says, with the detail `cut` where the
-        completion ended at the token limit.
+        nothing, EMPTY where it is reasoning alone, UNPARSED where asked-for JSON is not
+        whole; else what `parse` says, with the detail `cut` where it ended at the token
+        limit.
         """
         missing = failed(completion)
         if missing is not None:
@@ -320,9 +304,7 @@ class Judge:
         return weigh(completion, stated, place, self.verdicts(sample))
 
     def check_weighing(self, what: str = "weigh") -> None:
-        """Pass where scores can be weighted, as the setting `what` asks for. Raises:
-        ValueError.
-        """
+        """Raises: ValueError where scores cannot be weighted, as `what` asks for."""
         verdicts = self.verdicts()
         if not verdicts:
             raise ValueError(
@@ -348,8 +330,8 @@ class Judge:
     # -- scoring and planning
 
     def given(self, data: Any) -> list[Sample]:
-        """The samples of a frame, one a row, or of a list, checked. Raises: ValueError
-        where a needed text is missing, or scores cannot be weighted.
+        """The samples of a frame or list, checked. Raises: ValueError, also where
+        scores cannot be weighted.
         """
         if self.weigh:
             self.check_weighing()
@@ -362,8 +344,8 @@ class Judge:
         store: Store | None = None,
         progress: Any = None,
     ) -> T:
-        """The result of such a generator as `stages`; engine, store and progress replace
-        the evaluator's own. Raises: ValueError without an engine.
+        """The result of such a generator as `stages`; engine, store and progress
+        replace the evaluator's own. Raises: ValueError without an engine.
         """
         engine = engine or self.engine
         if engine is None:
@@ -382,9 +364,7 @@ class Judge:
         store: Store | None = None,
         progress: Any = None,
     ) -> list[Judgment]:
-        """One judgment a row of a frame or sample of a list, in their order; arguments
-        and errors as for `run` and `given`.
-        """
+        """One judgment a row of a frame or sample of a list, in their order."""
         stages = self.for_engine(engine).stages(self.given(data))
         return self.run(stages, engine, store, progress)
 
@@ -396,11 +376,11 @@ class Judge:
         store: Store | None = None,
         progress: Any = None,
     ) -> pd.DataFrame:
-        """`value, status, reason, details` for each row of a frame, or each of a list
-        of samples (index: their ids); arguments and errors as for `judge`.
+        """`value, status, reason, details` for each row of a frame, or sample of a list
+        (index: their ids); errors as for `run` and `given`.
 
-        Returns: `attrs["signature"]`, and in `attrs["details"]` the counts `n`, `n_ok`,
-        `coverage` (their share, None for no rows), and of each other status.
+        `attrs` have the signature, and in `details` the counts `n`, `n_ok`, `coverage`
+        (their share, None for no rows) and of each other status.
         """
         if isinstance(data, pd.DataFrame):
             index = data.index
@@ -427,18 +407,14 @@ class Judge:
     def plan(
         self, data: Any, engine: Engine | None = None, store: Store | None = None
     ) -> list[Stage]:
-        """The stages that `score` would ask, none of them asked; those that rest on
-        answers to come are not `exact`. What a store has is looked up there.
-        """
+        """The stages that `score` would ask, none of them asked (see `stages.plan`)."""
         stages = self.for_engine(engine).stages(self.given(data))
         if store is None:
             store = self.store
         return staged.plan(stages, engine or self.engine, store)
 
     def signature(self, engine: Engine | None = None) -> str:
-        """Everything that determines a score but the texts; `engine` is the one that is
-        asked, None for the evaluator's.
-        """
+        """Everything that determines a score but the texts; `engine`: the one asked."""
         engine = engine or self.engine
         bound = self.for_engine(engine)
         hashes = "+".join(template.sha[:8] for template in bound.templates())
@@ -484,8 +460,7 @@ def answered(completion: Completion, lists: bool = False) -> Completion:
     and of one cut at the token limit what is finished.
 
     lists: the answer is a list, which ends with a whole item; else it loses its last
-    word. The bare number of a judge that may write one or two tokens is finished, and
-    so is an object in JSON.
+    word, unless it is a bare number of one or two tokens, or an object in JSON.
     """
     completion = apart(completion)
     if completion.finish_reason != "length":
@@ -500,7 +475,7 @@ def answered(completion: Completion, lists: bool = False) -> Completion:
 
 
 def _of_cut(judgment: Judgment) -> Judgment:
-    """The judgment of a cut text: a number with nothing but its form ("3/5") is none."""
+    """The judgment of a cut text: the form of a number alone ("3/5") is none."""
     details = {**judgment.details, "cut": True}
     if judgment.status is Status.OK and details.get("rule") == "form":
         reason = "only the form of a number makes it a score"
@@ -509,9 +484,7 @@ def _of_cut(judgment: Judgment) -> Judgment:
 
 
 def cut(completion: Completion, judgment: Judgment) -> Judgment:
-    """The judgment; TRUNCATED where its completion was cut at the token limit and gave
-    nothing. A refusal or a number that was read stays.
-    """
+    """The judgment; TRUNCATED where the completion was cut and gave nothing else."""
     gives_nothing = judgment.status in (Status.UNPARSED, Status.EMPTY)
     if gives_nothing and completion.finish_reason == "length":
         reason = f"cut at the token limit; {judgment.reason}"
@@ -524,13 +497,11 @@ def cut(completion: Completion, judgment: Judgment) -> Judgment:
 def combine(judgments: Sequence[Judgment], missing: str = "drop") -> Judgment:
     """The mean of the draws of one judgment; a single draw stays what it is.
 
-    missing: what becomes of draws without a number. drop: the mean of the others. all:
-    one makes the judgment missing. fill:X: one whose text gave no number counts as X;
-    draws that the engine could not produce are dropped.
+    missing: of draws without a number. drop: the mean of the others. all: one makes the
+    judgment missing. fill:X: it counts as X, unless the engine gave none.
 
     Returns: details are those of a single draw, or of several `values`, `statuses` and
-    `draws`; in both cases with `n` draws, `n_missing` of them without a number. Without
-    any number, status and reason are the most frequent ones.
+    `draws`; in both cases with `n` draws, `n_missing` of them without a number.
     """
     if not judgments:
         reason = "no completion came back"
@@ -567,9 +538,7 @@ def combine(judgments: Sequence[Judgment], missing: str = "drop") -> Judgment:
 
 
 def most_frequent(missing: Sequence[Judgment]) -> tuple[Status, str]:
-    """The most frequent status of judgments without a number (the first of equals), and
-    the first reason given for it.
-    """
+    """The most frequent status of missing judgments, and its first reason."""
     statuses = [judgment.status for judgment in missing]
     [(status, _)] = Counter(statuses).most_common(1)
     return status, missing[statuses.index(status)].reason
@@ -600,9 +569,7 @@ def short_hash(text: str) -> str:
 
 
 def numbers(low: int, high: int) -> tuple[str, ...]:
-    """The scores of a scale of whole numbers, as they are written: ("1", "2", ...).
-    Raises: ValueError unless low < high are whole.
-    """
+    """The scores of a scale of whole numbers, as written. Raises: ValueError."""
     if not (isinstance(low, int) and isinstance(high, int) and low < high):
         raise ValueError(
             "a scale of whole numbers with low < high is needed, "

@@ -1,7 +1,5 @@
-"""BARTScore and GPTScore (how likely is an output?), UniEval, SteamSHP, COMET and
-BLEURT: what a trained model says of it.
-
-`Comet` and `Bleurt` need packages that this library does not install.
+"""BARTScore, GPTScore, UniEval, SteamSHP, COMET and BLEURT: what a trained model says
+of an output. The last two need packages that this library does not install.
 """
 
 from __future__ import annotations
@@ -55,11 +53,8 @@ class _Likelihoods:
             raise Unavailable(str(error)) from error
 
     def means(self, pairs: Sequence[Item]) -> list[Found]:
-        """The mean log-likelihood of a text's tokens after its context, for each
-        (context, text); at most 0. Raises: Unavailable.
-
-        mean = (1/m) sum_t log p(token t | tokens before t, context), m tokens of the
-        text
+        """The mean log-likelihood of a text's m tokens after its context, at most 0,
+        for each (context, text): (1/m) sum_t log p(token t | tokens before t, context).
         """
         contexts, texts = map(list, zip(*pairs, strict=True))
         likelihoods = self._engine.loglikelihood(
@@ -74,9 +69,8 @@ class BartScore(PairMetric):
 
     model: a sequence-to-sequence model (`facebook/bart-large-cnn` in the paper), or a
     causal one.
-    direction: `"precision"`: the output given the reference; `"recall"`: the reference
-    given the output; `"f"`: their mean; `"source"`: the output given the column
-    `source` (faithfulness).
+    direction: `"precision"`: the output given the reference; `"recall"`: the reverse;
+    `"f"`: their mean; `"source"`: the output given the column `source` (faithfulness).
     batch_size: how many texts the model reads at a time.
     pairs: `multi`, `empty` and `cache` of the base class.
 
@@ -136,7 +130,7 @@ class GPTScore(Metric):
     model: a causal or sequence-to-sequence model.
     prompt: a text with `{{slots}}`, which columns fill; the output follows it.
     both: the mean with the first reference's likelihood after a prompt with the output
-    in the reference's place.
+    in its place.
     batch_size: how many texts the model reads at a time.
     metric: `cache` of the base class.
 
@@ -268,17 +262,14 @@ class UniEval(_Question):
     1, by the published T5 models.
 
     task: summarization, dialogue, ... (those of the released evaluator).
-    aspect: one of the task's, such as coherence.
+    aspect: one of the task's, such as coherence; some are means or sums over sentences.
     model: None is the task's checkpoint; a folder or a hub id.
     max_tokens: inputs are cut there.
     batch_size: how many questions are asked at a time.
     metric: `cache` of the base class.
 
-    Consistency and fluency of a summary are means over its sentences, engagingness of a
-    response is a sum over them, which may be above 1.
-
-    Source: Zhong et al. (2022), UniEval, section 3; the questions are those of its
-    released evaluator.
+    Source: Zhong et al. (2022), UniEval, section 3; questions of its released
+    evaluator.
     """
 
     name = "unieval"
@@ -339,19 +330,15 @@ class UniEval(_Question):
 
 class SteamSHP(_Question):
     """SteamSHP: how likely people find the output a good answer to the instruction, 0
-    to 1.
+    to 1: the probability of A where B is a full stop, as the model's card says.
 
     model: a folder or a hub id.
     max_tokens: a post that is too long for it loses its end.
     batch_size: how many questions are asked at a time.
     metric: `cache` of the base class.
 
-    The model reads a post and two responses, and writes which is better, A or B. As its
-    card says for a single response, the output is A, and B is a full stop; the value is
-    the probability of A. Line breaks become blanks.
-
     Source: Ethayarajh et al. (2022), Understanding Dataset Difficulty with V-Usable
-    Information; form and reading are those of the model's card.
+    Information.
     """
 
     name = "steamshp"
@@ -372,7 +359,7 @@ class SteamSHP(_Question):
         return [(post, " ".join(sample.output.splitlines()))]
 
     def question(self, item: Item) -> str:
-        """Which response is better? The post is cut to the room that the rest leaves."""
+        """Which response is better? The post is cut to the room that is left."""
         post, response = item
         tokenizer, _ = self._loaded
         question = (
@@ -404,8 +391,7 @@ def _sentences(text: str) -> list[str]:
 
 
 class Comet(Metric):
-    """COMET by unbabel-comet: a translation against its source and, unless
-    `reference=no`, its first reference.
+    """COMET by unbabel-comet: a translation against its source and its first reference.
 
     model: the path of a checkpoint file, or an id whose folder is in
     `files.state("models")`.
@@ -471,8 +457,7 @@ class Comet(Metric):
 class Bleurt(PairMetric):
     """BLEURT by Google's package, which needs TensorFlow.
 
-    model: the folder of an unpacked checkpoint, such as BLEURT-20, or its name in
-    `files.state("models")`.
+    model: the folder of an unpacked checkpoint, or its name in `files.state("models")`.
     batch_size: how many pairs are read at a time.
     pairs: `multi`, `empty` and `cache` of the base class.
 

@@ -1,7 +1,5 @@
-"""LLMScore: one prompt, one score for one aspect, also after a chain of thought; and
-the tasks that can be rated.
-
-`LLMScore` is the baseline of the CoAScore paper; `CoAScore` builds on it.
+"""LLMScore, the baseline of the CoAScore paper: one prompt, one score for one aspect,
+also after a chain of thought; and the tasks that can be rated.
 """
 
 from __future__ import annotations
@@ -39,9 +37,7 @@ _WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class Aspect:
-    """A quality of a text: its name as a label ("Coherence"), and what it asks ("Does
-    the summary make sense?").
-    """
+    """A quality of a text: its name ("Coherence"), and what it asks."""
 
     name: str
     definition: str
@@ -51,9 +47,7 @@ class Aspect:
 
     @property
     def words(self) -> dict[str, str]:
-        """The variables of the prompts that name it; inside a sentence it is in small
-        letters.
-        """
+        """The variables of the prompts that name it, in sentences in small letters."""
         return {
             "aspect_name": self.name,
             "aspect": self.name.lower(),
@@ -66,7 +60,7 @@ class RatingTask:
     """A task whose outputs can be rated, with the words of its prompts.
 
     name: dialogue, summary, story, data_to_text, translation or general.
-    wording: slot of a prompt -> the task's words for it (see `_WORDS`).
+    wording: slot of a prompt -> the task's words for it.
     inputs: label in the prompt -> field of a sample.
     low, high: the ends of the scale, whole numbers.
     targets: the aspects to rate, by key.
@@ -89,12 +83,9 @@ class RatingTask:
         high: int | None = None,
         targets: Mapping[str, str] | None = None,
     ) -> RatingTask:
-        """The task of a name.
-
-        low, high: replace the ends of the scale; None keeps the task's.
-        targets: aspects to add: {name: definition}.
-
-        Raises: ValueError for another name, or targets that are no texts by name.
+        """The task of a name. low, high: other ends of the scale; targets: aspects to
+        add, {name: definition}. Raises: ValueError for another name, or no such
+        targets.
         """
         tasks = prompts.load_definitions("coascore_tasks")["tasks"]
         data = tasks[choose("task", name, tasks)]
@@ -117,9 +108,8 @@ class RatingTask:
         )
 
     def target(self, aspect: str) -> Aspect:
-        """The aspect to rate, by key, name or a data set's name for it (letters and
-        digits count); without one the overall quality. Raises: ValueError naming
-        those there are.
+        """The aspect to rate, by key, name or a data set's name for it; without one the
+        overall quality. Raises: ValueError naming those there are.
         """
         name = plain(aspect) or "overall"
         for key, target in self.targets.items():
@@ -137,9 +127,7 @@ class RatingTask:
     def words(
         self, sample: Sample, target: Aspect | None = None
     ) -> dict[str, str | int]:
-        """The variables of the prompts that ask for scores of a sample: Table 10, with
-        a target to rate Tables 8 and 11.
-        """
+        """The variables of the prompts for a sample (Table 10; a target: 8, 11)."""
         blocks = []
         for label, field in self.inputs.items():
             text = field_of(sample, field)
@@ -161,21 +149,19 @@ class LLMScore(Judge):
     """A score for the aspect that each sample names (overall quality where it names
     none), on the task's scale.
 
-    task: dialogue, summary, story, data_to_text, translation, or general for anything
-    else.
+    task: dialogue, summary, story, data_to_text, translation, or general.
     low, high: the ends of the scale, in place of the task's.
     targets: aspects to add, {name: definition}.
     judge: the settings of `Judge`.
 
-    Source: CoAScore, section 4.2, Table 8; temperature 0 and one draw of section 4.3.
-    The token limit is ours.
+    Source: CoAScore, section 4.2, Table 8; temperature and draws of section 4.3; the
+    token limit is ours.
 
     Example:
     >>> from nlgeval_lib.engines import ScriptedEngine
     >>> row = {"source": "A bus left at nine.", "output": "A bus.", "aspect": "fluency"}
-    >>> frame = pd.DataFrame([row])
     >>> judge = LLMScore("summary", engine=ScriptedEngine(["Score: 4"]))
-    >>> judge.score(frame)["value"].item()
+    >>> judge.score(pd.DataFrame([row]))["value"].item()
     4.0
     """
 
@@ -226,9 +212,8 @@ class LLMScoreCoT(LLMScore):
     Example:
     >>> from nlgeval_lib.engines import ScriptedEngine
     >>> row = {"source": "A bus left at nine.", "output": "A bus.", "aspect": "fluency"}
-    >>> frame = pd.DataFrame([row])
     >>> script = ScriptedEngine(["The time is gone. Score: 3"])
-    >>> LLMScoreCoT("summary", engine=script).score(frame)["value"].item()
+    >>> LLMScoreCoT("summary", engine=script).score(pd.DataFrame([row]))["value"].item()
     3.0
     """
 

@@ -1,6 +1,4 @@
-"""METEOR by nltk as it is and as it was, with the synonyms of WordNet 3.0, whose words
-without glosses are in `wordnet.txt.gz`.
-"""
+"""METEOR by nltk as it is and as it was, with the synonyms of WordNet 3.0."""
 
 from __future__ import annotations
 
@@ -39,8 +37,7 @@ class Meteor(PairMetric):
     """METEOR by nltk, 0 to 1: exact, stemmed and WordNet matches, with a penalty for
     broken order.
 
-    synonyms: match synonyms of WordNet 3.0, which the library brings (of the stems that
-    are left over, as nltk does).
+    synonyms: match synonyms of WordNet 3.0, which the library brings.
     tokenize: `"word"` separates punctuation as nltk's word tokenizer does; `"blank"`
     splits at white space.
     rematch: as nltk up to 3.6.2: WordNet gets the words, not the stems, and may match
@@ -121,8 +118,7 @@ def rematching_meteor_score(
     wordnet: Any,
     gamma: float = 0.5,
 ) -> float:
-    """METEOR of nltk up to 3.6.2, 0 to above 1: what was matched by its stem can be
-    matched by WordNet a second time. Called as nltk's, with one reference.
+    """METEOR of nltk up to 3.6.2, 0 to above 1, called as nltk's, with one reference.
 
     With P and R, the matched shares of the output's and the reference's words, it is
 
@@ -163,14 +159,14 @@ def rematching_meteor_score(
 
 @functools.cache
 def label() -> str:
-    """Which WordNet the synonyms come from: a digest of the files of the full database."""
+    """Which WordNet the synonyms come from: a digest of the full database's files."""
     with gzip.open(COMPACT, "rt", encoding="utf-8") as file:
         return file.readline().split()[-1]
 
 
 class Synonyms:
-    """WordNet as nltk's METEOR calls it, each word looked up once: `synsets(word)`
-    gives one synset, or none; it has all one-word lemmas of the word's synsets.
+    """WordNet as nltk's METEOR calls it: `synsets(word)` gives one synset, with all
+    one-word lemmas of the word's synsets, or none.
     """
 
     def __init__(self) -> None:

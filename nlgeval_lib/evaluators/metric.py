@@ -1,9 +1,8 @@
 """Metrics whose value is a function of some texts, computed once for each.
 
-A subclass of `Metric` cuts each row into items (tuples of texts) and computes the
-values of items; the base looks items up in a cache on disk, computes the others chunk
-by chunk, and joins the values of a row's items to its score. The items of a
-`PairMetric` are (output, reference) pairs.
+A subclass of `Metric` cuts each row into items (tuples of texts) and computes their
+values; the base looks them up in a cache on disk, computes the others chunk by chunk,
+and joins those of a row. The items of a `PairMetric` are (output, reference) pairs.
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ class Metric(abc.ABC):
     """A metric with a disk cache of its values by content.
 
     cache: True: `files.state("metrics")`; a path: that file; False: none.
-
     After a call, `details` counts the values that were `cached` and `computed`.
     """
 
@@ -68,9 +66,7 @@ class Metric(abc.ABC):
         self.recalled: dict[str, Any] = {}
 
     def recall(self, settings: dict[str, Any]) -> None:
-        """From now on only read values that were stored under these `settings()`: no
-        weights are loaded, nothing is computed.
-        """
+        """Only read values stored under these `settings()`; compute nothing."""
         self.recalled = dict(settings)
 
     def __repr__(self) -> str:
@@ -80,22 +76,18 @@ class Metric(abc.ABC):
 
     @abc.abstractmethod
     def settings(self) -> dict[str, Any]:
-        """What determines an item's values, versions of packages included; it stands in
-        the signature and in the keys of the cache. Raises: Unavailable if that
-        cannot be found out here.
+        """What determines an item's values, versions of packages included, for the
+        signature and the keys of the cache. Raises: Unavailable.
         """
 
     @abc.abstractmethod
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        """The values of distinct items, in their order: numbers in the order of
-        `parts`, or the judgment why there are none. Raises: Unavailable where a
-        model or package is not here.
+        """The values of distinct items, in the order of `parts`, or the judgment why
+        there are none. Raises: Unavailable where a model or package is not here.
         """
 
     def items(self, sample: Sample) -> list[Item]:
-        """The items of one row with an output, whose values are joined. Raises:
-        Unavailable.
-        """
+        """The items of a row with an output, whose values are joined."""
         raise NotImplementedError(f"{type(self).__name__} has no items()")
 
     def rules(self) -> dict[str, Any]:
@@ -103,9 +95,7 @@ class Metric(abc.ABC):
         return {}
 
     def remark(self, items: Sequence[Item]) -> str:
-        """What a reader of a row's score should know, as the reason of a score that is
-        ok.
-        """
+        """What a reader of a row's score should know, as its reason."""
         return ""
 
     def weights_are_here(self) -> bool:
@@ -126,8 +116,8 @@ class Metric(abc.ABC):
 
     def score(self, frame: pd.DataFrame) -> pd.DataFrame:
         """`value, status, reason` of each row of a frame, with the frame's index;
-        `attrs` hold `signature` and `details`. Where something is not on this machine,
-        rows are `unavailable`.
+        `attrs` hold `signature` and `details`. What is not on this machine is
+        `unavailable`.
 
         Raises: ValueError naming the column or the row.
         """
@@ -158,9 +148,7 @@ class Metric(abc.ABC):
         return Judgment(numbers[0] if len(numbers) == 1 else self.join(numbers))
 
     def plans(self, frame: pd.DataFrame) -> Sequence[list[Item] | Judgment]:
-        """For each row the items whose values make its score, or its judgment where
-        none is needed, such as EMPTY.
-        """
+        """For each row the items of its score, or its judgment, such as EMPTY."""
         samples = base.samples(frame, self.needs, self.name)
         empty = Judgment.missing(Status.EMPTY, "output is empty")
         plans: list[list[Item] | Judgment] = []
@@ -175,9 +163,7 @@ class Metric(abc.ABC):
     # -- values: from the cache, from saved numbers, or computed
 
     def values(self, items: Sequence[Item]) -> dict[Item, Found]:
-        """The values of all `items`, from the cache, else computed and stored; or the
-        judgment why there are none. Sets `details`.
-        """
+        """The values of `items`, from the cache or computed; or why there are none."""
         items = list(dict.fromkeys(items))
         values: dict[Item, Found] = {}
         self.details = {"cached": 0, "computed": 0}
@@ -284,11 +270,10 @@ class Metric(abc.ABC):
 
 
 class PairMetric(Metric):
-    """A metric of (output, reference) pairs, with a rule for several references and one
-    for empty texts.
+    """A metric of (output, reference) pairs.
 
-    multi: what several references become. None: several are an error, and `reference`
-    is read before `references`; `"first"`: the first alone; `"max"` and `"mean"` of the
+    multi: what several references become. None: an error, and `reference` is read
+    before `references`; `"first"`: the first alone; `"max"` and `"mean"` of the
     pairwise values; `"joint"`: the metric's own way, where it has one.
     empty: what a text without a word gives. `"nan"`: no value but a reason; `"zero"`:
     0, as some published code has.
@@ -314,15 +299,11 @@ class PairMetric(Metric):
         self.join = max if multi == "max" else statistics.fmean
 
     def blank(self, text: str) -> str:
-        """Why `text` has nothing that the metric can compare, such as "is empty"; "" if
-        it has. Such texts do not reach `compute`.
-        """
+        """Why `text` has nothing to compare, such as "is empty"; "" if it has."""
         return "" if text.strip() else "is empty"
 
     def reference_columns(self) -> tuple[str, ...]:
-        """The columns that may hold what the output is compared with, the preferred
-        first.
-        """
+        """The columns that may hold what the output is compared with, in order."""
         if self.multi is None:
             return ("reference", "references")
         return ("references", "reference")
@@ -335,9 +316,8 @@ class PairMetric(Metric):
         frame: pd.DataFrame | Sequence[str],
         references: Sequence[str | Sequence[str]] | None = None,
     ) -> pd.DataFrame:
-        """As `Metric.score` of a frame; or of a list of outputs, with as many
-        references (a text each, or several). Warns for lists if what is needed is not
-        on this machine.
+        """As `Metric.score`; or of a list of outputs, with as many references (a text
+        each, or several), with a warning if what is needed is not here.
         """
         if isinstance(frame, pd.DataFrame):
             return super().score(frame)
@@ -403,13 +383,7 @@ class PairMetric(Metric):
 
 
 def version(package: str, install: str = "") -> str:
-    """The installed version of a package.
-
-    install: the command that installs it; "" where an extra of this package or plain
-    pip does.
-
-    Raises: Unavailable, with how to install it.
-    """
+    """The installed version of a package. Raises: Unavailable (`install` says how)."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

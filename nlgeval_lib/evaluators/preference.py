@@ -1,9 +1,4 @@
-"""A judge of pairs: which of two outputs is better, asked in both orders by any prompt
-with `{output_1}` and `{output_2}`.
-
-A completion says which output it prefers of those as they are shown (`read_verdict`);
-`Preference._of_pair` turns that into the pair's own output 1 and 2.
-"""
+"""A judge of pairs: which of two outputs is better, asked in both orders."""
 
 from __future__ import annotations
 
@@ -46,14 +41,11 @@ _CONCLUDED = {"a": "A", "1": "A", "b": "B", "2": "B"}
 def read_verdict(
     text: str, labels: Sequence[str] = ("A", "B"), tie: bool = True
 ) -> Parsed:
-    """Which output a text prefers: `A` for the one shown first, `B`, or `TIE`.
+    """Which output a text prefers: `A` for the one shown first, `B`, or `TIE`: an
+    answer that is a label, else its conclusion, else what `parsers.preference` reads.
 
-    labels: the words that the prompt asks for: first, second and (a third) a tie; an
-    answer that is one of them is it.
+    labels: the words that the prompt asks for: first, second and (a third) a tie.
     tie: whether a tie may be read.
-
-    Else the conclusion that ends the answer counts, and then what `parsers.preference`
-    reads.
 
     Example:
     >>> read_verdict("Therefore, Output (b) is better.").value
@@ -75,10 +67,10 @@ class Preference(Judge):
 
     prompt: the path of a text file, or a text, with `{output_1}` and `{output_2}` and
     more of the placeholders (see `prompts.prompt_files`).
-    rule: how the two orders become one verdict (`statistics.combined`): "agree" (two
-    different verdicts are a tie), "first" (the given order's) or "mean".
-    labels: the words that the prompt asks for, for the output shown first, the second
-    and, where there are three, a tie; `structured` holds the answer to them.
+    rule: how the two orders become one verdict: "agree" (two different verdicts are a
+    tie), "first" (the given order's) or "mean".
+    labels: the words that the prompt asks for: first output, second and, where there
+    are three, a tie; `structured` holds the answer to them.
     tie: whether a judge may say that neither is better.
     judge: the settings of `Judge`.
 
@@ -133,9 +125,8 @@ class Preference(Judge):
         self.stand_in = self.labels[0]
 
     def given(self, data: Any) -> list[Sample]:
-        """The pairs of a frame, one a row (or samples of that form): `output` is output
-        1, and `extra` has output 2. Raises: ValueError where a needed column or text
-        is missing.
+        """The pairs of a frame, one a row: `output` is output 1, `extra` has output 2.
+        Raises: ValueError where a needed column or text is missing.
         """
         needs = ("output", _SECOND, *self.needs[2:])
         if not isinstance(data, pd.DataFrame):
@@ -202,7 +193,7 @@ class Preference(Judge):
     def _of_order(
         self, draws: Sequence[Completion], sample: Sample
     ) -> tuple[float, list[Judgment]]:
-        """What one order's draws say of the outputs as shown, and those without a say."""
+        """What one order's draws say of the outputs as shown; those that do not."""
         judgments = [self.read(draw, sample) for draw in draws]
         without = [j for j in judgments if j.status is not Status.OK]
         codes = [j.value for j in judgments if j.status is Status.OK]

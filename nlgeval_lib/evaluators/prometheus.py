@@ -1,9 +1,4 @@
-"""Prometheus: feedback and a score for one response, by a rubric and a reference
-answer.
-
-The paper's four inputs (section 3) are an instruction, a response, a score rubric and a
-reference answer; its two outputs a feedback and a score, with `[RESULT]` between them.
-"""
+"""Prometheus: feedback and a score for one response, by a rubric and a reference."""
 
 from __future__ import annotations
 
@@ -45,8 +40,7 @@ _READERS = {False: "strict", True: "verbalizer", "brackets": "brackets"}
 
 
 def family(model: str) -> ChatFormat:
-    """The wrapping that the checkpoint called `model` was trained with; chat messages
-    for a model not known.
+    """The wrapping that a checkpoint was trained with; chat messages for one not known.
 
     Source: Prometheus, appendix J (Llama-2's conversation template).
     """
@@ -151,8 +145,7 @@ class Prometheus(Judge):
 
     def rubric_of(self, sample: Sample) -> Rubric | None:
         """The rubric that a sample is graded by, None where the prompt has none.
-        Raises: ValueError naming the sample, for a rubric that cannot be read or is
-        on another scale than asked.
+        Raises: ValueError naming the sample, for a rubric of another form or scale.
         """
         if not self.with_rubric or self.rubric is not None:
             return self.rubric
@@ -234,7 +227,7 @@ class Prometheus(Judge):
         return schemas.a_reasoned_score(scores, "feedback", room)
 
     def for_engine(self, engine: Engine | None = None) -> Prometheus:
-        """With the wrapping of the engine's checkpoint; itself where `chat` was given."""
+        """With the wrapping of the engine's checkpoint, if `chat` is `auto`."""
         if not self.auto_chat:
             return self
         engine = self.engine if engine is None else engine

@@ -113,9 +113,7 @@ class PromptedJudge(Judge):
         return self.prompt.filled(texts)
 
     def reader(self, sample: Sample | None = None) -> Callable[[str], Parsed]:
-        """`json_field` where a field is named, else `rating` with the label, if need be
-        the aspect's name.
-        """
+        """`json_field` where a field is named, else `rating`, perhaps by a label."""
         scale: dict[str, Any] = {"low": self.low, "high": self.high}
         if self.field:
             return functools.partial(json_field, field=self.field, **scale)
@@ -125,9 +123,7 @@ class PromptedJudge(Judge):
         return functools.partial(rating, label=label or None, **scale)
 
     def form(self, stage: str = "score") -> Mapping[str, Any]:
-        """The numbers of the scale, in the JSON field where one is named. Raises:
-        ValueError for a scale that is not of whole numbers.
-        """
+        """The numbers of the scale, which must be whole, in the JSON field if any."""
         # Also where a field is named: it refuses a scale that is not of whole numbers.
         choices = numbers(self.low, self.high)  # type: ignore[arg-type]
         if self.field:

@@ -32,8 +32,8 @@ class Bleu(PairMetric):
     """Sentence-level BLEU by sacrebleu, 0 to 100, without the n-gram orders that the
     output is too short for.
 
-    smooth: what becomes of an n-gram order without a match: `"exp"`, `"floor"`,
-    `"add-k"` or `"none"`.
+    smooth: what becomes of an order without a match: `"exp"`, `"floor"`, `"add-k"`,
+    `"none"`.
     tokenize: a tokenizer of sacrebleu.
     lowercase: ignore case.
     pairs: `multi`, `empty` and `cache` of the base class; `multi` may also be
@@ -85,7 +85,7 @@ class Bleu(PairMetric):
 
     @functools.cached_property
     def _loaded(self) -> Any:
-        """sacrebleu's metric. Raises: Unavailable where the tokenizer needs something."""
+        """sacrebleu's metric. Raises: Unavailable where its tokenizer lacks something."""
         from sacrebleu.metrics import BLEU
 
         try:
@@ -114,15 +114,12 @@ class Rouge(PairMetric):
     type: `"rouge1"`, `"rouge2"`, `"rougeL"`; package rouge_score also has `"rougeLsum"`
     (one sentence a line).
     package: `"rouge_score"` lower-cases, keeps only a-z and 0-9, counts repeated
-    n-grams, and stems if asked. `"rouge"` (PyPI, 1.0) keeps case and punctuation,
-    splits sentences at every full stop, counts each distinct n-gram once, and its
-    ROUGE-L is the summary-level one over distinct words; a sentence with more words
-    than Python recurses has no value.
+    n-grams. `"rouge"` (PyPI, 1.0) keeps case and punctuation, splits sentences at every
+    full stop, counts each distinct n-gram once, and has the summary-level ROUGE-L.
     stemmer: of package rouge_score: stem words of more than three letters.
     value: `"f"`, `"p"` or `"r"`: F, precision or recall.
-    tokenize: of package rouge_score: `"ascii"`, its own, which drops all letters but
-    a-z; a row with such letters says so. `"unicode"` keeps the letters and digits of
-    every script, and takes those of scripts without spaces one by one.
+    tokenize: of package rouge_score: `"ascii"`, its own; `"unicode"` keeps the letters
+    and digits of every script, one by one where there are no spaces.
     pairs: `multi`, `empty` and `cache` of the base class.
 
     Source: SemScore, section 3.1, uses ROUGE-L of package rouge_score (Google
@@ -252,9 +249,7 @@ class Rouge(PairMetric):
         return of_type["f"], of_type["p"], of_type["r"]
 
     def _by_subsequence(self, output: str, reference: str) -> tuple[float, ...]:
-        """(F, P, R) of ROUGE-L as package rouge_score has them, without its table of
-        all pairs of words, which takes 3 GB for two texts of 20,000 words.
-        """
+        """(F, P, R) of ROUGE-L without the package's table of all pairs of words."""
         from rouge_score.scoring import fmeasure
 
         words = self._loaded._tokenizer.tokenize
@@ -270,8 +265,7 @@ class Rouge(PairMetric):
 def subsequence_length(first: Sequence[str], second: Sequence[str]) -> int:
     """The length of the longest common subsequence of two texts' words.
 
-    Source: Hyyrö, Bit-parallel LCS-length computation revisited (2004): a bit a word of
-    the first text.
+    Source: Hyyrö, Bit-parallel LCS-length computation revisited (2004).
 
     Example:
     >>> subsequence_length("a b c d".split(), "b x d".split())
@@ -289,9 +283,7 @@ def subsequence_length(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def unspaced(items: Sequence[Item], advice: str) -> str:
-    """That a text of a row has three letters side by side of a script without spaces,
-    which are one word then, with advice; "" where none has.
-    """
+    """That a row has a run of a script without spaces, with advice; "" for none."""
     for text in itertools.chain.from_iterable(items):
         found = _UNSPACED_RUN.search(text) if isinstance(text, str) else None
         if found:
@@ -302,11 +294,10 @@ def unspaced(items: Sequence[Item], advice: str) -> str:
 
 
 def unicode_words(text: str, stemmer: Any = None) -> list[str]:
-    """The words of a text in any script, in small letters, composed (NFC): letters,
-    marks and digits; each letter of a script without spaces is a word.
+    """The words of a text in any script, in small letters, composed (NFC); each letter
+    of a script without spaces is a word.
 
-    stemmer: stems words of more than three letters, as package rouge_score does; None
-    leaves them.
+    stemmer: stems words of more than three letters; None leaves them.
 
     Example:
     >>> unicode_words("Größe: 4 米")

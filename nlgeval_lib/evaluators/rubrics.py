@@ -1,6 +1,4 @@
-"""A score rubric: a criterion and what each score means, as a prompt has it or in a
-file of one's own.
-"""
+"""A score rubric: a criterion and what each score means, in a prompt or a file."""
 
 from __future__ import annotations
 
@@ -26,8 +24,7 @@ class Rubric:
     """A criterion and one description for each score from `low` upwards, two or more.
 
     Raises: ValueError for fewer than two descriptions.
-    Source: Prometheus, section 3 (customized score rubric), appendix J (its place in
-    the prompt).
+    Source: Prometheus, section 3 (customized score rubric), appendix J.
     """
 
     criteria: str
@@ -63,10 +60,10 @@ class Rubric:
 
     @classmethod
     def parse(cls, text: str) -> Rubric:
-        """The rubric of a text such as `[criteria]\\nScore 1: ...\\nScore 2: ...`;
-        `parse(text).text() == text`. Scores begin anywhere and go up by one.
-
-        Raises: ValueError for a text of another form, or a rubric of one score.
+        """The rubric of a text such as `[criteria]\
+        Score 1: ...\
+        Score 2: ...`, whose
+        `text()` it is again. Raises: ValueError for another form, or one score.
         """
         head = _HEAD.match(text)
         if head is None:
@@ -90,10 +87,8 @@ class Rubric:
     @classmethod
     def read(cls, path: str | Path) -> Rubric:
         """The rubric of a file: TOML, JSON or YAML with `criteria` and a text a score
-        (`1`, `score1`, `score1_description`, also below `scores`); or, by any other
-        ending, the text of a prompt (see `parse`).
-
-        Raises: ValueError naming the file and what it lacks.
+        (`1`, `score1`, `score1_description`, also below `scores`); by any other ending,
+        the text of a prompt. Raises: ValueError naming the file and what it lacks.
         """
         kind = Path(path).suffix.lower()
         try:
@@ -118,9 +113,7 @@ class Rubric:
 
     @classmethod
     def _of_entries(cls, entries: Mapping[Any, Any], path: str | Path) -> Rubric:
-        """The rubric of a file's names and values. Raises: ValueError where a score is
-        there twice (`1` and `score1`) or the scores do not follow each other.
-        """
+        """The rubric of a file's names and values. Raises: ValueError."""
         named = list(entries.items())
         if isinstance(entries.get("scores"), dict):
             named += entries["scores"].items()

@@ -1,8 +1,6 @@
-"""JSON schemas that hold a judge's answer to a form which every backend can take.
-
-Each is an object whose keys are all required and come in the order of the alphabet,
-`feedback` and `reasoning` before `score`. Texts are bounded in length by the room that
-the token limit leaves, so that the verdict is within it.
+"""JSON schemas that hold a judge's answer to a form which every backend can take:
+objects whose keys are all required and come in the order of the alphabet. Texts are
+bounded by the room that the token limit leaves, so that the verdict is within it.
 """
 
 from __future__ import annotations
@@ -22,9 +20,7 @@ _MOST = 4000  # letters of one text, whatever the room
 
 
 def an_object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """An object with exactly these keys, all of them required; each has the schema of
-    its value.
-    """
+    """An object with exactly these keys and their values' schemas, all required."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -54,17 +50,13 @@ def a_score(names: Sequence[str]) -> dict[str, Any]:
 
 
 def a_reasoned_score(names: Sequence[str], lead: str, room: int) -> dict[str, Any]:
-    """`{"reasoning": "...", "score": 4}` within `room` tokens; `lead` is the key of the
-    text, before "score" in the alphabet.
-    """
+    """`{lead: "...", "score": 4}` within `room` tokens; `lead` comes before "score"."""
     text = _a_text(room * LETTERS - _FRAME)
     return an_object({lead: text, "score": a_number(names)})
 
 
 def named_texts(key: str, least: int, most: int, room: int) -> dict[str, Any]:
-    """`{key: [{"name": "...", "definition": "..."}, ...]}`, `least` to `most` entries
-    within `room` tokens.
-    """
+    """`{key: [{"name": "...", "definition": "..."}, ...]}` within `room` tokens."""
     share = room * LETTERS // most - _FRAME  # letters of one entry's two texts
     entry = an_object({"name": _a_text(24), "definition": _a_text(share - 24)})
     return an_object({key: _a_list(entry, least, most)})
@@ -74,8 +66,7 @@ def error_list(aspects: Sequence[str], room: int) -> dict[str, Any]:
     """`{"errors": [...]}`, up to five errors within `room` tokens, of these aspects
     (any where there are none), as `TigerScore` reads them.
 
-    Source: TIGERScore, Table 17 (the keys); section 2.2 and appendix A.1 (penalties of
-    0.5 to 5).
+    Source: TIGERScore, Table 17 (the keys); section 2.2 and appendix A.1 (penalties).
     """
     room *= LETTERS
     # An error with short texts takes 200 letters, 130 of them keys and marks; location,

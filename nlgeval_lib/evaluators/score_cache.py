@@ -17,19 +17,17 @@ _SLICE = 900  # keys in one query; SQLite's oldest limit on variables is 999
 
 
 class CacheError(Told, OSError):
-    """The cache file cannot be read or written; the message names it and the way out."""
+    """The cache file cannot be read or written; the message says what to do."""
 
 
 def key(*parts: str | HashedText) -> bytes:
-    """The 32-byte key of some texts in their order: sha256 over the sha256 of each, so
-    that it is the same where only their hashes are here.
-    """
+    """The 32-byte key of texts: sha256 over the sha256 of each, so hashes alone do."""
     return hashlib.sha256(b"".join(map(digest_of, parts))).digest()
 
 
 class ValueCache:
-    """A map from 32-byte keys to short tuples of float64, in one SQLite file (made when
-    it is first needed) that several processes may use; each call may raise CacheError.
+    """A map from 32-byte keys to short tuples of float64 in one SQLite file, which
+    several processes may use; each call may raise CacheError.
     """
 
     def __init__(self, path: Path | str) -> None:

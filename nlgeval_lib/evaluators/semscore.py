@@ -28,15 +28,11 @@ class SemScore(OfEncoder):
     `sentence-transformers/all-mpnet-base-v2`; a folder or hub id.
     pooling: `"model"`: the sentence transformer's own; `"mean"` over all tokens and
     `"cls"` (the first token) make a sentence vector of any encoder's hidden states.
-    layer: the hidden states of `"mean"` and `"cls"`: layer 0 the embeddings, 1 the
-    first layer, -1 the last.
+    layer: the hidden states of `"mean"` and `"cls"`: 0 the embeddings, -1 the last.
     max_tokens: texts are cut at this length; None is the model's own limit.
-    dtype: the precision of the weights and of what the encoder computes, `"float32"` or
-    `"float16"`; float16 is slow on a processor.
+    dtype: the precision, `"float32"` or `"float16"`, which is slow on a processor.
     batch_size: how many texts are encoded at a time.
     pairs: `multi`, `empty` and `cache` of the base class.
-
-    The paper's two steps: `embed` embeds the texts, `_cosine` compares two embeddings.
 
     Source: Aynetdinov and Akbik (2024), SemScore, section 3.2; pooling variants: Table
     4.
@@ -105,9 +101,7 @@ class SemScore(OfEncoder):
         return encoder.tokenizer, encoder.max_tokens
 
     def embed(self, texts: list[str]) -> Sequence[np.ndarray]:
-        """The embedding of each text, a vector in float32. Step 1 of the paper. Raises:
-        Unavailable.
-        """
+        """The embedding of each text, in float32: step 1 of the paper."""
         if self.pooling == "model":  # sorts by length itself
             return self._loaded_transformer.encode(
                 texts, batch_size=self.batch_size, show_progress_bar=False
@@ -123,9 +117,7 @@ class SemScore(OfEncoder):
 
     @functools.cached_property
     def _loaded_transformer(self) -> Any:
-        """The sentence transformer, for `pooling="model"`. Raises: Unavailable;
-        ValueError for a limit above the model's own.
-        """
+        """The sentence transformer. Raises: Unavailable; ValueError for a limit."""
         import torch
         from sentence_transformers import SentenceTransformer
 

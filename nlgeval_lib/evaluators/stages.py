@@ -1,9 +1,5 @@
 """Questions to a judge in stages: one generator says what is asked; with an engine it
-scores, without one it plans.
-
-It yields a `Stage` (requests that can be asked together) and is sent the answers; what
-it returns is its result. `run` answers with an engine, `plan` with what a store has and
-else with stand-ins, so that plan and run cannot differ.
+scores, without one it plans, so that plan and run cannot differ.
 """
 
 from __future__ import annotations
@@ -29,15 +25,12 @@ Draws = Sequence[Completion]
 class Stage:
     """Requests that can be asked together, as none waits for another's answer.
 
-    name: in plans and errors, such as "score".
     sampling: its `n` is how many draws each request gets.
     stand_in: a completion as the judge might write it, for all requests or one for
     each, to plan the stages after this one.
-    exact: in plans: whether these requests will be asked; False: they hang on answers
-    to come.
+    exact: in plans: whether these will be asked, or hang on answers to come.
     last: no stage comes after this one, and no stand-in is read.
-    keys: in plans: the keys of each request's draws, where they were looked for in a
-    store.
+    keys: in plans: the keys of each request's draws, where a store was looked into.
     """
 
     name: str
@@ -59,9 +52,7 @@ Stages = Generator[Stage, Sequence[Draws], T]
 
 
 def drive(stages: Stages[T], answer: Callable[[Stage], Sequence[Draws]]) -> T:
-    """Run the generator to its result; `answer` gives a list of draws for each request.
-    Raises: ValueError for too few or too many.
-    """
+    """The generator's result; `answer` gives a list of draws for each request."""
     try:
         stage = next(stages)
         while True:
@@ -79,9 +70,7 @@ def drive(stages: Stages[T], answer: Callable[[Stage], Sequence[Draws]]) -> T:
 def run(
     stages: Stages[T], engine: Engine, store: Store | None = None, progress: Any = None
 ) -> T:
-    """Run the generator to its result with an engine, through a store; an empty stage
-    asks nothing.
-    """
+    """The generator's result with an engine, through a store."""
     from nlgeval_lib.engines import complete
 
     def answer(stage: Stage) -> Sequence[Draws]:
@@ -95,10 +84,8 @@ def run(
 def plan(
     stages: Stages[Any], engine: Engine | None = None, store: Store | None = None
 ) -> list[Stage]:
-    """The stages that would be asked, none of them asked; after an answer that is not
-    stored they are not `exact`.
-
-    engine, store: whose stored completions answer a stage; else stand-ins do.
+    """The stages that would be asked, none of them asked; stored completions of this
+    engine and store answer a stage, else stand-ins, after which they are not `exact`.
     """
     planned: list[Stage] = []
     answers: Any = None

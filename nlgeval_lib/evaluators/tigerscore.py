@@ -1,6 +1,4 @@
-"""TIGERScore: a judge without a reference lists an output's errors, and the score is the
-sum of their penalties (section 2.2).
-"""
+"""TIGERScore: a judge lists an output's errors; the score sums their penalties."""
 
 from __future__ import annotations
 
@@ -33,9 +31,8 @@ PERFECT = (
 @dataclass(frozen=True, slots=True)
 class Task:
     """A text generation task, by its label in the paper's tables (Summ) and its name in
-    prompts (summarization); errors are sorted by its aspects, name -> definition.
-
-    Source: TIGERScore, Table 10.
+    prompts (summarization); its aspects, name -> definition. Source: TIGERScore, Table
+    10.
     """
 
     label: str
@@ -43,9 +40,7 @@ class Task:
     aspects: dict[str, str]
 
     def aspect(self, label: str) -> str:
-        """The aspect that a judge wrote, as the paper spells it whatever its case and
-        hyphens; "" for another.
-        """
+        """The aspect that a judge wrote, as the paper spells it; "" for another."""
         return next((n for n in self.aspects if plain(n) == plain(label)), "")
 
 
@@ -70,23 +65,18 @@ def find_task(name: str) -> Task:
 
 class TigerScore(Judge):
     """The sum of the penalties that the judge gives, 0 or less; 0 is an output without
-    errors.
+    errors: score = sum_i s_i, s_i in [-5, -0.5].
 
     instruction: what outputs were to do, for rows that do not say.
-    task: one of Table 10 (`Summ`, ...), by whose aspects errors are counted; None: by
-    none.
+    task: one of Table 10 (`Summ`, ...), by whose aspects errors are counted.
     decoder: `sum` adds up the penalties, as the paper defines the score; `authors`
-    takes the whole part of the total that the first line announces, as the published
-    decoder does.
+    takes the whole part of the announced total, as the published decoder does.
     chat: the checkpoints were trained on the bare prompt, hence `raw`.
     judge: the other settings of `Judge`.
 
     Details: `errors`, each with location, aspect, explanation, severity and penalty;
     `n_errors`; `header_errors`, `header_total`, what the first line says; `agrees`,
     whether that is what the errors add up to; with a task, `aspects`, name -> sum.
-
-    The judge maps (instruction I, input x, output y') to errors (location l_i, aspect
-    a_i, explanation e_i, penalty s_i), s_i in [-5, -0.5]; the score is sum_i s_i.
 
     Source: Jiang et al. (2024), TIGERScore, section 2.2, equation 1; prompt: Table 9;
     aspects: Table 10.
@@ -147,8 +137,8 @@ class TigerScore(Judge):
 
 
 def summed(analysis: Any, task: Task | None) -> Judgment:
-    """A parsed analysis as a judgment with the details that `TigerScore` names;
-    penalties of aspects that the task does not have are summed as "other".
+    """A parsed analysis as a judgment with the details of `TigerScore`; penalties of
+    aspects that the task does not have are summed as "other".
     """
     details: dict[str, Any] = {
         "errors": analysis.errors,
@@ -176,8 +166,8 @@ def gold_shares(scores: pd.DataFrame | Sequence[float]) -> dict[str, float]:
 
     scores: a score frame of references, or their scores; NaN for none.
 
-    Returns: `zero` and `above_minus_2`, per cent with that score; `n`: how many have a
-    score, of which both are shares (NaN without any); `n_missing`: how many have none.
+    Returns: `zero` and `above_minus_2`, per cent with that score of the `n` that have
+    one; `n_missing`.
     Source: TIGERScore, Table 6.
 
     Example:

@@ -1,6 +1,4 @@
-"""A score as the mean of all scores that the judge could have written in its place,
-weighted by their probabilities.
-"""
+"""A score as the mean of all that could stand in its place, by their probabilities."""
 
 from __future__ import annotations
 
@@ -27,16 +25,11 @@ def weigh(
 
     score = sum(p(s) * s) / sum(p(s)), over the declared verdicts s
 
-    stated: the judgment that the text states.
-    place: (start, end) of the verdict in the completion's text; None where it is not
-    known.
-    values: the verdicts of one token each, and their scores. Other tokens (blanks and
-    capitals aside) do not count.
+    place: (start, end) of the verdict in the completion's text; None where not known.
+    values: the verdicts of one token each, and their scores.
 
     Returns: details are those of `stated` and `probabilities`, `mass` (their sum),
-    `outside` (what other tokens have), `stated` (the score as written). Missing where
-    log-probabilities do not show it.
-
+    `outside` (what other tokens have), `stated` (the score as written).
     Source: Liu et al. (2023), G-Eval, section 2.
     """
     if not completion.logprobs:
@@ -72,9 +65,7 @@ def weigh(
 def _token_position(
     completion: Completion, place: tuple[int, int] | None
 ) -> int | None:
-    """The index of the token that is the verdict at a place of the text, blanks aside;
-    None where no token fits.
-    """
+    """The index of the token that is the verdict at a place, or None."""
     if place is None or completion.logprobs is None:
         return None
     start, end = place

@@ -21,9 +21,7 @@ READ_AT_EACH_END = 400
 
 @dataclass(slots=True)
 class Candidate:
-    """A number that may be the score: its cue presents it as a verdict, its veto takes
-    it back.
-    """
+    """A number that may be the score; its cue presents it, its veto takes it back."""
 
     value: float
     start: int
@@ -316,7 +314,7 @@ def _present(candidate: Candidate, text: str) -> None:
 
 
 def _unfilled(core: str) -> str:
-    """The text without the words at its end that may join a cue and a number."""
+    """The text without what joins a cue and a number, at its end."""
     for _ in range(4):
         head, _, word = core.rpartition(" ")
         if word not in _FILL:
@@ -374,9 +372,7 @@ _HEADING = re.compile(r"[\s>#-]*(?:\d{1,2}[.)] )?(?P<name>[^\W\d_][\w /&'-]{0,48
 
 
 def _under_heading(candidate: Candidate, above: str, line_start: bool) -> None:
-    """A score under a heading (the line above, or its line's start) is that of its
-    name.
-    """
+    """A score under a heading (the line above, or its line's start) is of its name."""
     if line_start:
         heading = _HEADING.fullmatch(above.rstrip("\n\t >#-").rpartition("\n")[2])
     else:

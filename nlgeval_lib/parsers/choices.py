@@ -1,6 +1,4 @@
-"""A verdict that is one of a few words: the better of two responses, yes or no, one of
-several options.
-"""
+"""A verdict of a few words: the better of two responses, yes or no, an option."""
 
 from __future__ import annotations
 
@@ -126,13 +124,12 @@ _PLACED = re.compile(
 
 
 def preference(text: str | None, tie: bool = False) -> Choice:
-    """Which of two responses, A or B (or first and second, 1 and 2), a text finds
-    better; TIE where `tie` allows it.
+    """Which of two responses a text finds better: A or B (1 or 2, first or second); TIE
+    where `tie` allows it.
 
     The verdict counts in `[[A]]` or after `[RESULT]`, else in JSON, under a label, in a
-    phrase ("Response A is clearly better"), or alone at the start or end. Missing are
-    two different verdicts of one kind, a tie that is not allowed, and a verdict that
-    its clause denies or makes conditional.
+    phrase, or alone at the start or end. Missing are two different verdicts of a kind,
+    a tie that is not allowed, and a verdict that is denied or conditional.
     """
     if isinstance(text, str):
         text = _PLACED.sub(_lettered, text)
@@ -151,9 +148,8 @@ def _lettered(match: re.Match) -> str:
 
 
 def yes_no(text: str | None) -> Parsed:
-    """Whether a text answers yes (1.0) or no (0.0), passes or fails, is correct or not,
-    in JSON, under a label, else as the first word or alone on the last line. Different
-    answers make it missing.
+    """Whether a text answers yes (1.0) or no (0.0), passes or fails, is correct or not:
+    in JSON, under a label, as the first word or alone on the last line.
     """
     nothing = "the text answers neither yes nor no"
     read = _read(text, "yes_no", _YES_OR_NO, nothing)
@@ -166,10 +162,9 @@ def multiple_choice(
     """Which of the options a text chooses, read as `preference` reads its verdict.
 
     choices: the options' names; or names with the number that each counts.
-    Returns: `Choice`; `value` is the number, or with plain names the option; NaN or
-    None where missing.
-    Raises: ValueError for fewer than two options, blank or equal ones; TypeError where
-    `choices` is a string.
+    Returns: `value` is the number, or with plain names the option; NaN or None where
+    missing.
+    Raises: ValueError for fewer than two options, blank or equal ones; TypeError.
     Source: Shen et al. 2023, Large Language Models are Not Yet Human-Level Evaluators
     (forms mcq, altmcq).
     """
@@ -200,9 +195,7 @@ def multiple_choice(
 
 @functools.lru_cache(maxsize=64)
 def _forms(names: tuple[str, ...], two: bool) -> dict[str, list[re.Pattern]]:
-    """The patterns of each rule for options of these names; `two`: they are two
-    responses, of which neither may be the better.
-    """
+    """The patterns of each rule for options of these names; `two`: of two responses."""
     plain = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     option = (
         rf"(?P<x>{plain}{'|c(?=]])|(?:a )?tie|draw|tied' if two else ''})(?!\w|'\w)"
@@ -260,9 +253,7 @@ def _in_json(text: str, meaning: Meaning) -> list[str]:
 
 
 def _verdict(answer: str, stated: list[str], meaning: Meaning) -> Choice | None:
-    """What JSON states, else the first form that stands anywhere; None where no form
-    does.
-    """
+    """What JSON states, else the first form that stands anywhere, or None."""
     if stated:
         return _chosen(dict(meaning.get(name, _TIE) for name in stated), "json", "")
     body = answer.lower()
@@ -292,9 +283,7 @@ def _chosen(verdicts: dict[str, Any], rule: str, matched: str) -> Choice:
 
 
 def _is_written(match: re.Match, answer: str) -> bool:
-    """Whether a letter in prose is an option and no article, and "correct" is not said
-    of the judged answer.
-    """
+    """Whether a letter is no article, and "correct" is not said of what is judged."""
     start, end = match.span("x")
     if match["x"] in ("correct", "incorrect") and " is " in match.group():
         return False

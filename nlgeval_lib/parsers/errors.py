@@ -101,9 +101,7 @@ class ErrorItem:
 
 @dataclass(frozen=True, slots=True)
 class ErrorAnalysis(Parsed):
-    """A score of 0 or less; its errors, kept also without a score; what the header
-    announces, None where it does not.
-    """
+    """A score of 0 or less; its errors, kept also without one; what its header says."""
 
     errors: tuple[ErrorItem, ...] = ()
     header_errors: int | None = None
@@ -126,10 +124,9 @@ def error_analysis(
 ) -> ErrorAnalysis:
     """The score that an error analysis gives: minus the sum of its errors' reductions.
 
-    Reads TIGERScore's numbered layout, unnumbered and marked-up variants, and JSON. An
-    analysis that is cut off, lists fewer errors than it announces, or leaves a
-    reduction open has no score; no errors count as 0.0 only where the text says so. The
-    announced total is kept, never taken.
+    Reads TIGERScore's numbered layout, variants, and JSON. There is no score where it
+    is cut off, lists fewer errors than it announces, or leaves a reduction open; no
+    errors count as 0.0 only where the text says so. The announced total is never taken.
 
     weights: penalty of each severity, in place of the stated reductions.
     Source: TIGERScore, section 3.1 (score), Tables 9 and 17 (layouts).
@@ -161,9 +158,7 @@ def _kind(name: str) -> str:
 
 
 def _errors(fields: Iterable[Field]) -> tuple[ErrorItem, ...]:
-    """The errors that fields make up: a head, another number or a repeated field begins
-    one.
-    """
+    """The errors of fields: a head, another number or a repeated field begins one."""
     errors: list[dict[str, Any]] = []
     for kind, number, content in fields:
         error = errors[-1] if errors else {}
@@ -354,8 +349,7 @@ def _of_json(entry: Any) -> tuple[ErrorItem, ...]:
 
 # --- named policies
 def instructscore(text: str | None) -> ErrorAnalysis:
-    """The score of an InstructScore report: -5 for each major and -1 for each minor
-    error.
+    """The score of an InstructScore report: -5 for a major error, -1 for a minor one.
 
     Source: Xu et al. 2023, InstructScore, section 3 (weights).
     """
@@ -364,8 +358,7 @@ def instructscore(text: str | None) -> ErrorAnalysis:
 
 def tigerscore_authors(text: str | None) -> ErrorAnalysis:
     """What TIGERScore's decoder makes of an analysis: minus the whole part of the
-    announced total (4.5 becomes 4), in its own wording alone. All but the score is as
-    `error_analysis` has it.
+    announced total, in its own wording alone; all else is as `error_analysis` has it.
 
     Source: TIGERScore, repository TIGER-AI-Lab/TIGERScore, tigerscore/scorer.
     """

@@ -77,13 +77,11 @@ def feedback(
 ) -> Feedback:
     """The score and the feedback in a text of the form "... [RESULT] 4".
 
-    The last verdict counts: the last `[RESULT]` that is not the prompt's format line,
-    up to where a next prompt begins. `mode="strict"` reads `[RESULT]` and an integer
-    that ends its line; `"verbalizer"` also "[Score 5]", "[RESULT] 4 out of 5", and
-    without any mark the last "Score: 4" or "I rate it 4/5"; `"brackets"`, before those
-    without a mark, a bare "[4]" at the end. Numbers in the feedback never win over a
-    mark.
-    Returns: `Feedback`; `value` on the scale low to high.
+    The last `[RESULT]` that is not the prompt's format line counts, up to where a next
+    prompt begins; numbers in the feedback never win over it. `mode="strict"` reads an
+    integer that ends its line; `"verbalizer"` also "[Score 5]", "[RESULT] 4 out of 5",
+    and without any mark the last "Score: 4" or "I rate it 4/5"; `"brackets"`, before
+    those without a mark, a bare "[4]" at the end.
     Raises: ValueError for a bad scale or mode.
     Source: Prometheus, section 3.2 and appendix J (format), Table 9 (verbaliser).
     """
@@ -118,9 +116,7 @@ def feedback(
 def _last_mark(
     source: str, low: float, high: float, mode: str
 ) -> tuple[Rating | None, int, int]:
-    """The verdict behind the last mark that has one, its start and end; without one
-    None, and the end of the text twice.
-    """
+    """The verdict behind the last mark that has one, or None, its start and end."""
     read_mark = _strict if mode == "strict" else _marked
     read = None
     start = len(source)

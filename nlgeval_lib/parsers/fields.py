@@ -20,9 +20,7 @@ from nlgeval_lib.records import Status
 
 
 def json_field(text: str | None, low: float, high: float, field: str) -> Parsed:
-    """The number in `field` of the text's JSON object, on the scale from low to high;
-    text around it and reasoning in tags do not count, nor the case of the name. Several
-    objects with the field must agree.
+    """The number in `field` of the text's JSON objects, without case; they must agree.
 
     Raises: ValueError for a bad scale or a blank field.
     """

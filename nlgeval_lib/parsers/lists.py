@@ -18,9 +18,7 @@ from nlgeval_lib.records import Status
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """A named aspect or criterion, its definition ("" for none) and the criteria under
-    it.
-    """
+    """A named aspect or criterion, its definition ("" for none), and those under it."""
 
     name: str
     definition: str = ""
@@ -29,9 +27,7 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class CriteriaList(Parsed):
-    """Aspects or criteria in order; `value` is the tuple of those at the top, None
-    without any.
-    """
+    """Aspects or criteria in order; `value` has those at the top, None without any."""
 
     duplicates: int = 0
     truncated: bool = False
@@ -94,9 +90,8 @@ class Entry(NamedTuple):
 
 
 def aspects(text: str | None) -> CriteriaList:
-    """The aspects that a text lists, with their definitions, flat: from numbered,
-    bulleted and bold lists, lines "Name: definition", and JSON. A repeated name counts
-    once; sentences around the list are left out.
+    """The aspects that a text lists, flat, each name once: from numbered, bulleted and
+    bold lists, lines "Name: definition", and JSON; sentences around it are left out.
 
     Source: CoAScore, section 3.2.1 and Table 9 (relevant aspect generation).
     """
@@ -104,9 +99,8 @@ def aspects(text: str | None) -> CriteriaList:
 
 
 def criteria(text: str | None) -> CriteriaList:
-    """The criteria that a text lists, in the forms of `aspects`, nested by indentation,
-    numbering (1.2), headings and JSON. A name that comes again under the same parent
-    counts once; a heading that only introduces the whole list is no criterion.
+    """The criteria that a text lists, as `aspects` reads them, nested by indentation,
+    numbering (1.2), headings and JSON.
 
     Source: HD-Eval, section 3.2 and Figure 10 (hierarchical criteria decomposition).
     """
@@ -142,9 +136,7 @@ def _without_title(entries: list[Entry]) -> list[Entry]:
 
 
 def _tree(entries: Sequence[Entry]) -> list[Criterion]:
-    """The entries with the deeper ones under them, without headings over nothing where
-    others have some.
-    """
+    """The entries with the deeper ones under them, headings over nothing left out."""
     roots = []
     at = 0
     while at < len(entries):
@@ -184,9 +176,7 @@ def _leaves(roots: Iterable[Criterion]) -> Iterator[Criterion]:
 
 
 def _in_lines(text: str) -> list[Entry]:
-    """The entries of the lists in a text by lines; what goes on belongs to the entry
-    above.
-    """
+    """The entries of a text's lists by lines; what goes on belongs to the one above."""
     matches = (_LINE.match(line) for line in text.split("\n"))
     lines = [line for line in matches if line]
     marked = any(line["mark"] and not line["mark"].startswith("#") for line in lines)
@@ -238,9 +228,7 @@ def _only_sentences(lines: Sequence[re.Match]) -> bool:
 
 
 def _depth(above: list[tuple[int, str]], line: re.Match) -> int:
-    """How deep a line stands: beside the last entry of its indent and style of mark,
-    else under the last one that is less indented.
-    """
+    """How deep a line stands: as the last like it, else below the less indented."""
     indent = len(line["indent"].expandtabs(4)) // 2
     place = indent, _style(line["mark"] or "")
     while place not in above and above and above[-1][0] > place[0]:
@@ -361,9 +349,7 @@ def _first_text(record: Record, keys: Iterable[str]) -> str:
 # --- scores of named aspects
 @dataclass(frozen=True, slots=True)
 class AspectScores(Parsed):
-    """Scores of all aspects asked for, NaN where missing (`reasons` says why); `value`
-    is the mean if all have one.
-    """
+    """Scores of all aspects asked for, NaN where missing; `value` is their mean."""
 
     scores: Mapping[str, float] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
@@ -379,13 +365,10 @@ def normal(name: str) -> str:
 def aspect_scores(
     text: str | None, aspects: Sequence[str], low: float, high: float
 ) -> AspectScores:
-    """The score of each of the named aspects on the scale low to high, from JSON by its
-    keys, and lines and phrases by their labels, without case, blanks and punctuation.
+    """The score of each named aspect from JSON by its keys, and lines and phrases by
+    their labels, without case, blanks and punctuation; ok only where none is missing.
 
-    An aspect that is not scored, scored twice differently, or off the scale is missing
-    by itself, with a reason; the whole is ok only where none is missing.
-    Raises: ValueError for a bad scale, no aspects, a blank or a repeated name;
-    TypeError where `aspects` is a string.
+    Raises: ValueError for a bad scale, no aspects, a blank or repeated name; TypeError.
     Source: CoAScore, section 3.3 and Table 10 (relevant aspect scoring).
     """
     low, high = check_scale(low, high)

@@ -1,7 +1,4 @@
-"""Simple rules that are often used, and two published ones, for comparison.
-
-They show what these rules would have read.
-"""
+"""Simple rules that are often used, and two published ones, for comparison."""
 
 from __future__ import annotations
 
@@ -41,8 +38,7 @@ def last_number(text: str | None) -> Parsed:
 
 def authors_acloserlook(text: str | None) -> Parsed:
     """What Chiang and Lee's decoder reads: the first digit after the last "rating:",
-    "1-3" taken out, decimals cut (2.5 becomes 2). Without one Table 2 of their paper
-    leaves the sample out; their Table 3 counts it as 0.
+    "1-3" taken out. Without one their Table 2 drops the sample, Table 3 counts 0.
 
     Source: Chiang and Lee 2023, repository d223302/A-Closer-Look-To-LLM-Evaluation,
     meta_eval_summeval.py.
@@ -53,11 +49,9 @@ def authors_acloserlook(text: str | None) -> Parsed:
 def authors_llm_summeval(text: str | None, form: str = "rts") -> Parsed:
     """What Shen et al.'s decoder reads, on their scale of 1 to 5.
 
-    form: `rts` (reason then score) tries "score:" and a digit or word, the first digit
-    or word after "score" or "scoring" in the same sentence, and the last digit from 1
-    to 5; `stareval` the word before "star"; `mcq` the whole text as a letter from A to
-    E.
-    Raises: ValueError for an unknown form.
+    form: `rts` tries "score:" and a digit or word, the first digit or word after
+    "score" in its sentence, and the last digit; `stareval` the word before "star";
+    `mcq` the whole text as a letter from A to E. Raises: ValueError for another.
     Source: Shen et al. 2023, repository DAMO-NLP-SG/LLM_summeval, utils.py.
     """
     forms = ("rts", "stareval", "mcq")

@@ -1,7 +1,4 @@
-"""The first stage: a judge's text becomes plain lines, without the scale itself.
-
-JSON and tags become lines `name: value`.
-"""
+"""The first stage: a judge's text becomes plain lines, without the scale itself."""
 
 from __future__ import annotations
 
@@ -39,9 +36,7 @@ _LITERALS = {"true": True, "false": False, "null": None, "none": None, "nan": No
 
 
 class Record(dict):
-    """A JSON object that remembers its pairs, whether it was cut off, and `clashes`:
-    keys that came twice with different values.
-    """
+    """A JSON object with its pairs, and whether it was cut off."""
 
     def __init__(self, pairs: list[tuple[str, Any]], cut: bool = False) -> None:
         super().__init__(pairs)
@@ -80,9 +75,7 @@ class _NotJson(ValueError):
 def _inside(
     text: str, position: int, bracket: str, depth: int
 ) -> tuple[Record | list, int]:
-    """The object or array whose bracket stands before `position`, and where it, or the
-    text, ends. Raises: _NotJson.
-    """
+    """The value whose bracket is before `position`, and its end. Raises: _NotJson."""
     keys: list[str] = []
     values: list[Any] = []
     cut = True
@@ -143,9 +136,7 @@ TAG = "\x02"
 
 
 def normalised(content: str, low: float, high: float) -> str:
-    """The text in lower case and plain lines, with one form of every sign, without the
-    scale itself and the digits of quoted remarks.
-    """
+    """The text in lower case and plain lines, one form of every sign, no scale."""
     text = without_example(readable(content)).lower()
     if "{" in text:
         text = _json(text)
@@ -322,9 +313,7 @@ def _tag(match: re.Match) -> str:
 
 
 def _unquoted(match: re.Match) -> str:
-    """A quotation of the judged text, without its numbers; the judge's own number or
-    label in quotation marks stays.
-    """
+    """A quotation of the judged text, without its numbers; the judge's own stays."""
     text = match.string
     start = match.start()
     if start < 3 and not _LETTER.search(text[:start] + text[match.end() :]):
@@ -421,9 +410,7 @@ def without_scale(text: str, low: float, high: float) -> str:
 
 
 def _scale(match: re.Match, kind: str, low: float, high: float) -> str:
-    """What is left of a printed scale: nothing of the one asked for, a mark of another,
-    all of what turns out to be no scale.
-    """
+    """What is left of a printed scale: nothing, another's mark, or all that is none."""
     if kind == "note":
         no_scale, same = _in_note(match["note"], low, high)
     elif kind in ("scale", "span"):
@@ -447,9 +434,7 @@ def _scale(match: re.Match, kind: str, low: float, high: float) -> str:
 
 
 def _in_note(note: str, low: float, high: float) -> tuple[bool, bool]:
-    """Whether a note in brackets before a value is no scale ("Depth (2/5): it barely"),
-    and whether it is ours.
-    """
+    """Whether a note ("Depth (2/5): it") is no scale, and whether it is ours."""
     values = {number_of(token) for token in _ANY.findall(note)}
     score = (
         note[0] in "0123456789" and low not in values and _ONLY_NUMBER.fullmatch(note)

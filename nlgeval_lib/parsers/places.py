@@ -12,8 +12,7 @@ _BASE = re.compile(r"\d\s?(?:/|out of)\s?\Z")
 
 def place_of(text: str, reading: Parsed) -> tuple[int, int] | None:
     """Start and end of the number or word that a reading took from a text; None where
-    it stands there otherwise ("four" for 4), or where none of several is surely the
-    one.
+    it stands there otherwise ("four" for 4), or none of several is surely the one.
     """
     word = getattr(reading, "choice", "")
     if not word:

@@ -1,8 +1,8 @@
 """The score that a judge's text gives, as a whole or under a label.
 
-A text is read in four steps: it is made plain (`normalise`), its numbers are found with
-what presents them (`candidates`) and what takes them back (`vetoes`), and here the most
-plainly presented one is the verdict. Any contradiction makes the score missing.
+A text is made plain (`normalise`), its numbers are found with what presents them
+(`candidates`) and takes them back (`vetoes`), and the most plainly presented one is
+the verdict; any contradiction makes it missing.
 """
 
 from __future__ import annotations
@@ -56,14 +56,11 @@ def rating(
     """The score that `text` gives on the scale from `low` to `high`.
 
     A number counts only where the text presents it as a verdict: in JSON or a tag,
-    after a label ("Score: 4"), in a phrase ("a score of 4", "I rate it 4"), as n/high
-    or n out of high, in stars, or alone on a line; not one that is negated,
-    hypothetical, part of a range, a date, a result or a rubric, or on another scale.
-    Two different verdicts, or any doubt, make it missing. Nothing is clipped or
-    rescaled (but 80% is .8 on 0 to 1).
+    after a label ("Score: 4"), in a phrase ("I rate it 4"), as n/high, in stars, or
+    alone on a line. Different verdicts, or any doubt, make it missing; nothing is
+    clipped or rescaled (but 80% is .8 on 0 to 1).
 
-    label: asks for the score under that name ("Coherence") where the text scores
-    several; one under another name is then never taken.
+    label: asks for the score under that name ("Coherence"), and for no other's.
     Raises: ValueError for a bad scale or a blank label.
     """
     if isinstance(text, str) and len(text) < 200:
@@ -80,9 +77,7 @@ def _remembered(text: str, low: float, high: float, label: str | None) -> Rating
 def trace(
     text: str | None, low: float, high: float, label: str | None = None
 ) -> list[str]:
-    """How `rating` reads a text, in lines: the normalised text, every candidate with
-    its fate, and the verdict.
-    """
+    """How `rating` reads a text, in lines: the normalised text, each number's fate."""
     verdict, body, pool = read_text(text, low, high, label)
     shown_body = body.replace(OTHER, "(another scale)").replace(TAG, "")
     lines = [f"text     {line}" for line in shown_body.split("\n") if line.strip()]
@@ -136,9 +131,7 @@ def within(
 def _decide(
     body: str, pool: list[Candidate], low: float, high: float, label: str = ""
 ) -> Rating:
-    """The last number of the strongest cue that has a verdict; different verdicts of
-    the same strength are a conflict.
-    """
+    """The last number of the strongest cue that has a verdict, or a conflict."""
     pool = _without_rubric(pool, body)
     presented = [candidate for candidate in pool if candidate.strength]
     live = [candidate for candidate in presented if not candidate.veto]
@@ -172,9 +165,7 @@ def _silence(presented: list[Candidate], body: str) -> Missing:
 
 
 def _without_rubric(pool: list[Candidate], body: str) -> list[Candidate]:
-    """The candidates without the points of a repeated rubric: "Score 1: bad", or
-    "1 - poor" with the next point below.
-    """
+    """The candidates without the points of a repeated rubric, "Score 1: bad"."""
     points = []
     for candidate in pool:
         if candidate.cue == "score" and body.startswith(":", candidate.end):
@@ -276,9 +267,7 @@ def under(
     label: str,
     strict: bool = False,
 ) -> Rating:
-    """The score right at `label`; where there is none, and without `strict`, a score
-    under no label at all.
-    """
+    """The score right at `label`, else (unless `strict`) one under no label at all."""
     at_label = _at_label(body, pool, label)
     for candidate in at_label:
         # "Relevance to the question" is asked for
@@ -334,7 +323,7 @@ def _at_label(body: str, pool: list[Candidate], label: str) -> list[Candidate]:
 
 @functools.lru_cache(maxsize=1024)
 def _around(label: str) -> tuple[list[str], re.Pattern, re.Pattern]:
-    """The words of a label, and patterns that find it right before and after a number."""
+    """The words of a label, and patterns of it right before and after a number."""
     words_of_label = re.findall(r"[^\W_]+", readable(label).lower())
     name = r"[\W_]+".join(map(re.escape, words_of_label))
     lead = re.compile(

@@ -1,6 +1,4 @@
-"""What a judge thinks aloud before it answers, separated from its answer by the marks
-that model families put around it.
-"""
+"""What a judge thinks aloud, separated from its answer by model families' marks."""
 
 from __future__ import annotations
 
@@ -79,9 +77,7 @@ def is_mark(token: str) -> bool:
 
 
 def opens(prompt: str) -> str:
-    """The mark at the end of a prompt (some chat templates' last words) that opens a
-    reasoning, whose text then has only the closing one; "" without one.
-    """
+    """The mark at the end of a prompt that opens a reasoning; "" without one."""
     tail = prompt[-80:].rstrip()
     last = None
     for mark in _MARK.finditer(tail):
@@ -92,8 +88,8 @@ def opens(prompt: str) -> str:
 
 
 def split(text: str) -> tuple[str, str]:
-    """Reasoning and answer of a text, either of which may be empty. A reasoning that is
-    not closed goes on to the end; one that is never opened began with the text.
+    """Reasoning and answer of a text, either of which may be empty. What is not closed
+    goes on to the end; what is never opened began with the text.
     """
     if not may_be_marked(text):
         return "", text

@@ -16,7 +16,7 @@ from nlgeval_lib.records import Judgment, Status
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """One reading of one text: a value, or (NaN or None) the reason why there is none."""
+    """One reading of one text: a value, or (NaN, None) the reason why there is none."""
 
     value: Any
     status: Status
@@ -29,9 +29,7 @@ class Parsed:
         return self.status is Status.OK
 
     def judgment(self, **details: Any) -> Judgment:
-        """This reading as a `Judgment` with the rule and `details`. Raises: TypeError
-        where the value is no number.
-        """
+        """This reading as a `Judgment`. Raises: TypeError where it is no number."""
         value = math.nan if self.value is None else self.value
         if not isinstance(value, (int, float)):
             raise TypeError(
@@ -75,9 +73,7 @@ _PROMPT = re.compile(r"\s*+(?:<s>)?\s*+\[INST\].*?\[/INST\]", re.S)
 
 
 def answer(text: str) -> str:
-    """The text without the judge's reasoning and prompt; "answer:", which reads as cut
-    off, where nothing is left.
-    """
+    """The text without reasoning and prompt; "answer:" (cut off) if nothing is left."""
     text = reasoning.split(text)[1]
     prompt = _PROMPT.match(text)
     if prompt:
@@ -146,9 +142,7 @@ def with_lines(text: str) -> str:
 
 
 def readable(text: str) -> str:
-    """The same text with one form of digits (not ², ½), quotes, dashes, blanks, line
-    ends.
-    """
+    """The same text with one form of digits, quotes, dashes, blanks and line ends."""
     text = with_lines(text)
     if "&" in text:
         text = html.unescape(text)
@@ -214,9 +208,7 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 
 @functools.lru_cache(maxsize=4096)
 def number_of(token: str) -> float | None:
-    """The number of digits or a number word, None for none (1.2.3); 1,5 is 1.5 and
-    1,500 1500.
-    """
+    """The number of a token, or None (1.2.3); 1,5 is 1.5 and 1,500 is 1500."""
     if len(token) > 40:
         return None
     if token.isdigit() or token.replace(".", "", 1).isdigit():
@@ -260,9 +252,7 @@ def finished_lines(text: str) -> str:
 
 
 def finished(text: str) -> str:
-    """A cut text without its last word, unless a line break ends it, and without a last
-    line that may be the mark of a list.
-    """
+    """A cut text without its last word and without a last line that marks a list."""
     text = _LAST_WORD.sub("", text)
     return _LIST_MARK.sub("\n", text)
 
@@ -344,9 +334,7 @@ _OPEN_END = re.compile(
 
 
 def why(text: str) -> tuple[Status, str] | None:
-    """The status and reason of a text (readable, lower case) without a value; None
-    where nothing tells why.
-    """
+    """Why a text (readable, lower case) has no value; None where nothing tells."""
     opening = f" {text[:400]}"
     refusal = _NOTHING.match(opening) or _REFUSED.search(opening)
     if not refusal and len(text) < 300:

@@ -212,8 +212,7 @@ def sentence_before(window: str) -> str:
 def flaw(window: str, following: str, at_label: bool) -> str:
     """Why the words around a number do not give it as a score; "" where they do.
 
-    window: the text before it; empty where the number stands alone.
-    at_label: whether a label presents it ("Score: 4").
+    window: the text before it. at_label: whether a label presents it ("Score: 4").
     """
     if _ASKED.match(following):
         return "in question"
@@ -321,9 +320,7 @@ _NOT_THE_HEAD = re.compile(
 
 
 def of_the_judge(sentence: str, verb: re.Match) -> bool:
-    """Whether what stands before a verb is the judge or what it judges: not "The team
-    gets".
-    """
+    """Whether the judge or what it judges stands before a verb: not "The team gets"."""
     if verb["verb"].endswith("ing"):
         return True
     clause = re.split(r"[,:(]|\band\b", sentence[: verb.start("verb")])[-1]

@@ -1,12 +1,8 @@
 """The published prompts, and the aspects and criteria that fill them.
 
-A template file has a header of `# key: value` lines that say where its prompt comes
-from, a line `---`, and the body with slots `{{name}}`, which is split when it is read:
-rendering joins parts, and never looks at text that data have.
-
-`template` gives a `Template` by its name, `of_text` makes one of a text, `names` lists
-them; `load_definitions` gives the aspects or criteria of a paper. `prompt_files` reads
-a prompt of one's own.
+A template file has a header of `# key: value` lines, a line `---`, and the body with
+slots `{{name}}`, which is split when it is read: rendering joins parts, and never looks
+at text that data have. `prompt_files` reads a prompt of one's own.
 """
 
 from __future__ import annotations
@@ -34,12 +30,10 @@ class Template:
     name: `paper/prompt`, or "own".
     parts: fixed texts and the names of slots by turns, a fixed text (perhaps empty)
     first and last.
-    header: what its file says of it. `source`: paper, table or figure, section;
-    `status`: published (as a paper prints it), released (as the authors' public data
-    have it), reconstructed (from a paper's description), ours (written for this project
-    where the papers have none); `covers`: the printed tables or figures that it stands
-    for, as "paper table_09"; `title`, `note`, and `variable NAME`, what each variable
-    is.
+    header: what its file says: `source`; `status`: published (as a paper prints it),
+    released (in the authors' public data), reconstructed (from a description), ours;
+    `covers`: the printed tables or figures that it stands for, as "paper table_09";
+    `title`, `note`, and `variable NAME`, what each variable is.
     """
 
     name: str
@@ -70,11 +64,11 @@ class Template:
         return digest.hexdigest()[:12]
 
     def render(self, /, **variables: str | int) -> str:
-        """The prompt: fixed parts and the values of the slots in order; nothing is
-        added, stripped or interpreted.
+        """The prompt: fixed parts and the values of the slots; nothing is added,
+        stripped or interpreted.
 
-        Raises: ValueError for a missing or unknown variable and for a value that is
-        neither str nor int.
+        Raises: ValueError for a missing or unknown variable, or a value neither str nor
+        int.
         """
         slots = self.variables
         takes = f"it takes {', '.join(slots) or 'none'}"
@@ -108,13 +102,11 @@ class Template:
 def of_text(
     text: str, name: str = "own", header: Mapping[str, str] | None = None
 ) -> Template:
-    """A template of your own: `{{slot}}` marks what `render` fills in.
+    """A template of your own: `{{slot}}` (small letters, digits, underscores) marks
+    what `render` fills in.
 
-    text: the prompt; slots have small letters, digits and underscores.
-    name: how messages call it.
-    header: as in `Template`.
-    Raises: ValueError for `{{` that does not begin a slot, and for `{{{`, which could
-    be read in two ways.
+    name: how messages call it. header: as in `Template`.
+    Raises: ValueError for `{{` that does not begin a slot, and for `{{{`.
 
     Example:
     >>> greeting = of_text("Judge this text: {{output}}")
@@ -148,9 +140,7 @@ def names() -> tuple[str, ...]:
 
 @functools.cache
 def template(name: str) -> Template:
-    """The template of a name such as "hdeval/decompose", read once. Raises: ValueError
-    for an unknown name, naming the nearest.
-    """
+    """The template of a name ("hdeval/decompose"), read once. Raises: ValueError."""
     if name not in names():
         nearest = near(name, names()) or names()
         raise ValueError(f"unknown prompt {name!r}; nearest: {', '.join(nearest)}")
@@ -166,9 +156,7 @@ def template(name: str) -> Template:
 
 
 def render(name: str, /, **variables: str | int) -> str:
-    """The prompt of that name with its slots filled. Raises: ValueError as `template`
-    and `Template.render`.
-    """
+    """The prompt of that name with its slots filled. Raises: ValueError."""
     return template(name).render(**variables)
 
 
@@ -177,8 +165,7 @@ def load_definitions(name: str) -> dict[str, Any]:
 
     name: of a file of definitions, without its ending.
     Returns: what the file holds. `origin` of an entry: printed (the paper's own words),
-    inferred (a link that follows from the paper but is not printed), ours (written for
-    this project where the paper gives none).
+    inferred (a link that follows from the paper), ours (the paper gives none).
     Raises: ValueError for an unknown name, naming the nearest.
     """
     stems = sorted(path.stem for path in DEFINITIONS.glob("*.json"))

@@ -1,8 +1,8 @@
 """A prompt of one's own in a text file, with placeholders by the field's names.
 
 `{output}` stands for the text to judge; `PLACEHOLDERS` names all. Other text in braces
-stays as it is, such as the JSON that a prompt asks for. A file may begin with a line
-`[system]`: what follows up to a line `[user]` is the system text.
+stays as it is. A file may begin with a line `[system]`: what follows up to a line
+`[user]` is the system text.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _USER = "\n[user]\n"
 
 @dataclass(frozen=True, slots=True)
 class PromptFile:
-    """A prompt of one's own: the file's name (or "own" for a text), what the user turn
-    says, and the system text (without parts for none).
+    """A prompt of one's own: the file's name (or "own"), what the user turn says, and
+    the system text (without parts for none).
     """
 
     name: str
@@ -59,9 +59,7 @@ class PromptFile:
         return tuple(name.replace("reference", "references") for name in names)
 
     def filled(self, texts: Mapping[str, str]) -> tuple[str, str | None]:
-        """The user's turn and the system text (None for none), with each placeholder's
-        text; further texts are ignored.
-        """
+        """The user's turn and the system text (None for none), filled."""
         parts = []
         for part in self.templates:
             own = {name: texts[name] for name in part.variables}
@@ -86,9 +84,7 @@ def read(prompt: str | Path) -> PromptFile:
 
     A path that is not there counts from the repository's folder. A word in braces that
     is no placeholder is sent as it stands, with a warning.
-
-    Raises: ValueError where there is no such file, no output in the prompt, one output
-    of a pair alone, or a placeholder in double braces.
+    Raises: ValueError for no such file, no output, one of a pair alone, double braces.
     """
     text = str(prompt)
     name = "own"
@@ -129,9 +125,7 @@ def read(prompt: str | Path) -> PromptFile:
 
 
 def located(path: str | Path) -> Path:
-    """A file by its path from the working folder, else from the repository's; it need
-    not be there.
-    """
+    """A file by its path from the working folder, else from the repository's."""
     place = Path(path).expanduser()
     if not place.is_absolute() and not place.exists():
         return files.root() / place

@@ -1,7 +1,5 @@
-"""HD-Eval: criteria in a hierarchy, scored by a language model, aggregated by what
-experts prefer.
-
-The paper's parts and where they are:
+"""HD-Eval: criteria in a hierarchy, scored by a language model, joined as experts
+would.
 
   2.1  decomposition, hierarchy-aware prompts (equation 1): `criteria`
   2.2  aggregation of the scores (equation 2): `aggregator`, `regressors`

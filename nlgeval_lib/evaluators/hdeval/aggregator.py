@@ -1,8 +1,5 @@
-"""Human preference-guided aggregation: from the scores of the criteria to the ratings
-that experts would give.
-
-s_k = f(a_k), where a_k are the scores of output k on all criteria of all layers, s_k
-its ratings on the p rated aspects (here: targets), and f is a regressor: `Aggregator`.
+"""Human preference-guided aggregation: s_k = f(a_k), where a_k are the scores of output
+k on all criteria, s_k its ratings on the rated aspects (here: targets), f a regressor.
 
 Source: HD-Eval, section 2.2, equation 2; implementations of section 3.2 and appendix
 C.3; ablations of Tables 4 and 5.
@@ -53,10 +50,9 @@ class TooFewRows(Told, ValueError):
 class Aggregator:
     """A regressor from criteria [rows, criteria] to targets [rows, targets].
 
-    kind: lr, ridge, dt, rf, mlp (scikit-learn's, the perceptron with hidden layers of
-    64 and 32 units and at most 500 steps; the paper gives no widths), boosting, average
-    or criterion (nothing is fitted), a registered name, or the name of a regressor of
-    scikit-learn.
+    kind: lr, ridge, dt, rf, mlp (hidden layers of 64 and 32 units, at most 500 steps),
+    boosting, average or criterion (nothing is fitted), a registered name, or the name
+    of a regressor of scikit-learn.
     seed: the estimator's random state.
     impute: what a missing criterion score becomes. drop: the row is missing (and not
     trained on). mean, median: the criterion's value in training, unless more than half
@@ -113,12 +109,12 @@ class Aggregator:
     # -- fitting
 
     def fit(self, X: pd.DataFrame, Y: pd.DataFrame) -> Self:
-        """Fit on criteria scores X and human ratings Y, rows aligned by position; both
-        may hold NaN; gives this aggregator.
+        """Fit on criteria scores X and human ratings Y, rows aligned; both may hold
+        NaN.
 
-        A row trains a group where all its targets are rated and none of its criteria is
-        missing or all are imputed; `notes` counts the rows. With mean and median, a
-        criterion without any score counts for nothing, here and in `predict`.
+        A row trains a group where all its targets are rated and no criterion is
+        missing, or all are imputed; with mean and median, one without any score counts
+        for nothing.
 
         Raises: ValueError where rows or columns do not match; TooFewRows.
         """
@@ -185,9 +181,7 @@ class Aggregator:
         self.notes[names] = note
 
     def estimator(self, targets: int = 1) -> Any:
-        """What learns so many targets, not fitted: where a regressor knows one target
-        only, one for each. Raises: ValueError for an option that it does not have.
-        """
+        """What learns so many targets, not fitted: one for each where needed."""
         from sklearn import multioutput, utils
 
         make = regressors.maker(self.kind)
@@ -201,8 +195,8 @@ class Aggregator:
         return multioutput.MultiOutputRegressor(estimator)
 
     def unfitted(self, criteria: Sequence[str], targets: Sequence[str]) -> Self:
-        """Make `average` or `criterion` ready for these columns without any ratings;
-        gives this aggregator. Raises: ValueError for a kind that needs ratings.
+        """Make `average` or `criterion` ready for these columns without ratings.
+        Raises: ValueError for a kind that needs them.
         """
         if self.needs_ratings or self.impute != "drop":
             raise ValueError(
@@ -238,9 +232,7 @@ class Aggregator:
                 )
 
     def behind(self, target: str) -> tuple[str, ...]:
-        """The criteria that the rating of a target rests on: of the kind `criterion`
-        one, else all.
-        """
+        """The criteria that a target rests on: for `criterion` one, else all."""
         if self.kind == "criterion":
             return (self.options.get(target, target),)
         return self.criteria
@@ -259,9 +251,8 @@ class Aggregator:
         return filled
 
     def predict(self, X: pd.DataFrame) -> pd.DataFrame:
-        """The ratings [rows, targets] that follow from criteria scores (further columns
-        are ignored); NaN in rows that stay missing.
-
+        """The ratings [rows, targets] of criteria scores; NaN in rows that stay
+        missing.
         Raises: ValueError before `fit`, or for missing columns.
         """
         if not self.fitted:
@@ -319,9 +310,7 @@ class Aggregator:
         return parts
 
     def to_json(self) -> dict[str, Any]:
-        """Settings, what it was fitted on, what it makes of the first rows of that, and
-        a perceptron's weights, as values of JSON.
-        """
+        """Settings, what it was fitted on, some predictions, a perceptron's weights."""
         names = (*_SETTINGS, "criteria", "targets", "notes")
         data = {name: getattr(self, name) for name in names}
         if self.training is None:

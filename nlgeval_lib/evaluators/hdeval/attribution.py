@@ -1,9 +1,5 @@
-"""Attribution pruning: what each criterion contributes to the aggregated ratings, and
-which are kept.
-
-Importances are tables [criteria, targets], such as `permutation_importance` gives (the
-paper's saliency g). `overall` makes one number a criterion of them, and `top` the
-choice of equation 3.
+"""Attribution pruning: what each criterion contributes to the ratings, and which are
+kept. Importances are tables [criteria, targets].
 
 Source: HD-Eval, sections 2.3 (equation 3) and 4.4; Tables 4 and 5, Figures 4 to 9.
 """
@@ -30,9 +26,8 @@ def permutation_importance(
     """How much explained variance (R2) of each target is lost by shuffling a
     criterion's scores? [criteria, targets]
 
-    aggregator: a fitted one.
-    X, Y: criteria scores and ratings, rows aligned; those without prediction or rating
-    are left out.
+    aggregator: a fitted one. X, Y: criteria scores and ratings, rows aligned; those
+    without prediction or rating are left out.
     repeats: how often each criterion is shuffled; the losses are averaged.
 
     Returns: 1.0 is the variance of a target's ratings; `attrs["sd"]`: {target: standard
@@ -85,7 +80,7 @@ def permutation_importance(
 
 def overall(importance: pd.DataFrame) -> pd.Series:
     """One number a criterion: the mean over the targets of its share of each target's
-    total importance [criteria, targets]; negative importances count as 0.
+    importance; negative importances count as 0.
     """
     positive = importance.clip(lower=0.0)
     totals = positive.sum(axis=0)
@@ -93,8 +88,7 @@ def overall(importance: pd.DataFrame) -> pd.Series:
 
 
 def top(importance: pd.DataFrame, among: Sequence[str], k: int) -> list[str]:
-    """At most k of some criteria (those of the last layer), most important [criteria,
-    targets] first, ties in their order.
+    """At most k of some criteria, most important first, ties in their order.
 
     Source: HD-Eval, equation 3 and Algorithm 1, line 17; footnote 3.
     """

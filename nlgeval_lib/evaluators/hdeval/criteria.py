@@ -1,5 +1,4 @@
-"""The hierarchy of criteria, and the prompts that score a criterion or decompose it
-into finer ones.
+"""The hierarchy of criteria, and the prompts that score or decompose a criterion.
 
 Source: HD-Eval, section 2.1; published decompositions: Tables 10 to 12, Figure 3.
 """
@@ -34,7 +33,6 @@ class Criterion:
     id: its name in frames and settings, such as "logical_flow"; unique in a tree.
     name: in prompts, such as "Logical flow".
     definition: what it asks of a text; "" where none is known.
-    children: the finer criteria, one layer below.
     origin: printed (in the paper), ours, given (by the user) or generated (by a model).
     """
 
@@ -53,9 +51,7 @@ OVERALL = Criterion(
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A criterion where it stands in a tree: layer 0 is the task as a whole, which has
-    no parent.
-    """
+    """A criterion in a tree: layer 0 is the task as a whole, which has no parent."""
 
     criterion: Criterion
     layer: int
@@ -69,11 +65,9 @@ class Node:
 
 @dataclass(frozen=True)
 class CriteriaTree:
-    """A task's overall quality (layer 0) and its criteria; `source` says in words where
-    they are from.
-
-    Raises: ValueError where an id is empty or is there twice, or a criterion has no
-    name.
+    """A task's overall quality (layer 0) and its criteria; `source` says where they are
+    from.
+    Raises: ValueError where an id is empty or is there twice, or there is no name.
     """
 
     root: Criterion
@@ -123,18 +117,14 @@ class CriteriaTree:
         return nodes[id]
 
     def of_target(self, target: str) -> str | None:
-        """The id of the layer-1 criterion that is a rated aspect, by id or name,
-        whatever its case and marks; None if there is none.
-        """
+        """The id of the layer-1 criterion that is a rated aspect, or None."""
         for node in self.nodes([1]):
             if plain(target) in (plain(node.id), plain(node.criterion.name)):
                 return node.id
         return None
 
     def show(self, below: Criterion | None = None, indent: str = "") -> str:
-        """The tree (below a criterion) as text, a line a criterion, each layer two
-        blanks further in.
-        """
+        """The tree as text, a line a criterion, each layer two blanks further in."""
         criterion = below or self.root
         lines = [f"{indent}{criterion.name} ({criterion.id})"]
         for child in criterion.children:
@@ -144,9 +134,9 @@ class CriteriaTree:
     def with_children(
         self, id: str, children: Sequence[tuple[str, str]], origin: str = "generated"
     ) -> CriteriaTree:
-        """The tree with finer criteria (name, definition) added below the one of an id;
-        ids are made from the names. Raises: ValueError where there is no criterion
-        `id`.
+        """The tree with finer criteria (name, definition) below the one of an id; their
+        ids are made from the names. Raises: ValueError where there is no such
+        criterion.
         """
         self.node(id)
         ids = {node.id for node in self.walk()}
@@ -177,9 +167,7 @@ class CriteriaTree:
 
     @classmethod
     def from_criteria(cls, criteria: Mapping[str, str] | Iterable[str]) -> CriteriaTree:
-        """A tree of one layer, of names or names with definitions, to be used as it is
-        or grown. Raises: ValueError for none.
-        """
+        """A tree of one layer, of names or names with definitions."""
         if not isinstance(criteria, Mapping):
             criteria = dict.fromkeys(criteria, "")
         if not criteria:
@@ -225,9 +213,9 @@ class Task:
 
     name: summary, dialogue, data_to_text or general.
     task, background: its name and background in the decomposition prompt.
-    evaluate: the name of the template that scores a criterion.
-    sample: the name of the template that lays out a sample; "" for blocks with labels.
-    fields: slot of that template, or without one label -> field of a sample.
+    evaluate, sample: the templates that score a criterion and lay out a sample ("":
+    blocks with labels).
+    fields: slot of that template, or label -> field of a sample.
     needs: the fields that samples must have beside the output.
     criteria: the published decomposition; "" where there is none.
     origin: whether the words are printed or ours.
@@ -261,8 +249,8 @@ class Task:
         return "\n\n".join(blocks)
 
     def scoring_prompt(self, node: Node, sample: str) -> str:
-        """The prompt for the score of one criterion of a shown sample, which names its
-        parent as well (hierarchy-aware prompting).
+        """The prompt for the score of one criterion of a shown sample
+        (hierarchy-aware).
 
         Source: HD-Eval, section 2.1, Figures 11 to 13.
         """
@@ -276,10 +264,7 @@ class Task:
         )
 
     def decomposition_prompt(self, criterion: Criterion, count: int) -> str:
-        """The prompt that asks for at most `count` finer criteria below one.
-
-        Source: HD-Eval, equation 1, Figure 10.
-        """
+        """The prompt for at most `count` finer criteria (equation 1, Figure 10)."""
         criteria = f"its {_in_sentence(criterion.name)}"
         definition = re.sub(r"[\s.]+$", "", criterion.definition)
         if definition:
@@ -296,9 +281,8 @@ class Task:
 def finer(
     completion: Completion, parent: Criterion, most: int
 ) -> tuple[list[tuple[str, str]], str]:
-    """The finer criteria that a model listed below a parent, as (name, definition),
-    each name once and none the parent's, at most so many, and ""; or none and the
-    reason. Never raises on any text.
+    """The finer criteria that a model listed, as (name, definition), each name once and
+    none the parent's, and ""; or none and the reason. Never raises on any text.
     """
     from nlgeval_lib.evaluators.judge import answered, failed
     from nlgeval_lib.parsers.lists import criteria

@@ -1,6 +1,4 @@
-"""Iterative alignment training (Algorithm 1), and the evaluator itself: a hierarchy of
-criteria, each scored by a language model, joined by an aggregator fitted on ratings.
-"""
+"""Iterative alignment training (Algorithm 1), and the evaluator itself."""
 
 from __future__ import annotations
 
@@ -64,10 +62,11 @@ _STAND_IN = "\n".join(
 
 @dataclass(frozen=True)
 class Growth:
-    """How the tree grows: the most layers, the most new criteria below one (`children`),
-    and how many of a layer, the most important by permutation, are decomposed further
-    (`keep`; layer 1 is decomposed whole). Raises: ValueError for a number below 1.
+    """How the tree grows: the most layers, the most new criteria below one
+    (`children`), and how many of a layer are decomposed further (`keep`; layer 1
+    whole).
 
+    Raises: ValueError for a number below 1.
     Source: HD-Eval, appendix C.2 (3 layers, 4 children), Figure 3 (4 criteria of layer
     2).
     """
@@ -83,8 +82,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class Layer:
-    """What one iteration of Algorithm 1 did: the layer's number and the ids of its
-    criteria, which were scored.
+    """What one iteration of Algorithm 1 did: the layer's number and its criteria's ids.
 
     decomposed: id of a criterion of the layer above -> ids of those below it.
     failed: id of a criterion that gave nothing -> the reason.
@@ -206,9 +204,7 @@ class HDEval(Judge):
     # -- criteria
 
     def used(self) -> list[Node]:
-        """The criteria that are scored, in the tree's order. Raises: ValueError for
-        layers that the tree does not have.
-        """
+        """The criteria that are scored. Raises: ValueError for unknown layers."""
         nodes = self.tree.nodes(self.layers)
         layers = self.layers
         existing = {node.layer for node in nodes}
@@ -220,7 +216,7 @@ class HDEval(Judge):
         return nodes
 
     def features(self, data: Any, **asking: Any) -> dict[str, list[Judgment]]:
-        """Criterion's id -> its judgment of each row or sample, without an aggregator."""
+        """Criterion's id -> its judgment of each row or sample, not aggregated."""
         stages = self.criteria_stages(self.given(data), self.used())
         return self.run(stages, **asking)
 
@@ -231,10 +227,10 @@ class HDEval(Judge):
         name: str = "criteria",
         last: bool = True,
     ) -> Stages[dict[str, list[Judgment]]]:
-        """Every sample on every criterion of `nodes`, a stage of that name; samples that
-        look alike are asked once, whatever their aspects.
+        """Every sample on every criterion of `nodes`, a stage of that name; samples
+        that look alike are asked once. Returns: criterion's id -> a judgment for each
+        sample.
 
-        Returns: in the end, criterion's id -> a judgment for each sample.
         Source: HD-Eval, Algorithm 1, lines 7 to 13.
         """
         texts = [self.task.show(sample) for sample in samples]
@@ -269,13 +265,10 @@ class HDEval(Judge):
     # -- learning
 
     def fit(self, data: pd.DataFrame, **asking: Any) -> Self:
-        """Score the criteria of the training outputs and fit the aggregator on their
-        ratings; gives this evaluator.
+        """Score the criteria of the training outputs and fit the aggregator on ratings.
 
-        data: a long frame with `aspect` and `human`, a row for each output and rated
-        aspect.
+        data: a long frame with `aspect` and `human`, a row for each output and aspect.
         asking: engine, store and progress, as for `judge`.
-
         Raises: ValueError where there is nothing to learn from.
         """
         outputs, human = self.training_data(data)
@@ -294,13 +287,10 @@ class HDEval(Judge):
         growth: Growth | None = None,
         **asking: Any,
     ) -> Trained:
-        """Grow the tree from its first layer and fit the aggregator, layer by layer;
-        this evaluator then has both.
+        """Grow the tree and fit the aggregator, layer by layer; growth: None for the
+        paper's numbers; else as for `fit`.
 
-        growth: how far; None for the paper's numbers. Else as for `fit`.
-
-        Raises: ValueError where there is nothing to learn from, or only some layers are
-        to be used.
+        Raises: ValueError where there is nothing to learn from, or `layers` are set.
         Source: HD-Eval, section 2.4, Algorithm 1.
         """
         if self.layers is not None:
@@ -321,7 +311,7 @@ class HDEval(Judge):
         self, outputs: Sequence[Sample], human: pd.DataFrame, growth: Growth
     ) -> Stages[Trained]:
         """Algorithm 1 (whose lines the comments name) on training outputs and their
-        ratings [outputs, targets]; ends early where no criterion could be decomposed.
+        ratings [outputs, targets]; ends early where nothing could be decomposed.
         """
         tree = self.tree.first_layer()
         history: list[Layer] = []
@@ -395,9 +385,9 @@ class HDEval(Judge):
             self.fitted_on = f"{len(hashes)}#{digest[:8]}"
 
     def new_aggregator(self, tree: CriteriaTree, targets: Iterable[str]) -> Aggregator:
-        """An aggregator with this evaluator's settings, not fitted. The kind `criterion`
-        takes for each target the one in its options, the only one in use, or the
-        layer-1 criterion of that name.
+        """One with this evaluator's settings, not fitted. The kind `criterion` takes
+        for each target that of its options, the only one in use, or the one of that
+        name.
         """
         if self.aggregator.kind != "criterion":
             return self.aggregator.fresh()
@@ -421,8 +411,7 @@ class HDEval(Judge):
         [outputs, targets], NaN where one is not rated. Rows with the same ids and text
         are one output; where one has an aspect again, it is another output.
 
-        Raises: ValueError where the frame has no ratings; ModuleNotFoundError before
-        anything is asked.
+        Raises: ValueError where the frame has no ratings; ModuleNotFoundError.
         """
         if self.aggregator.needs_ratings:
             # Not after hours of asking: without scikit-learn nothing can be fitted.
@@ -536,9 +525,7 @@ class HDEval(Judge):
         return tuple(map(prompts.template, names))
 
     def save(self, path: Path | str) -> None:
-        """Write criteria, aggregator and settings to a JSON file, whole or not at all.
-        Raises: OSError; ValueError for an aggregator without a name.
-        """
+        """Write criteria, aggregator and settings to a JSON file, or nothing."""
         data = {
             "format": FORMAT,
             "signature": self.signature(),
@@ -560,8 +547,8 @@ class HDEval(Judge):
 
     @classmethod
     def load(cls, path: Path | str, **judge: Any) -> HDEval:
-        """The evaluator of a file, in which nothing is run; `judge` replaces settings of
-        `Judge`. Raises: ValueError where it is no saved evaluator.
+        """The evaluator of a file, in which nothing is run; `judge` replaces settings
+        of `Judge`. Raises: ValueError where it is no saved evaluator.
         """
         try:
             data = files.from_json(Path(path).read_text(encoding="utf-8"))

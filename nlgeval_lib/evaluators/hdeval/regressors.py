@@ -1,8 +1,7 @@
 """The regressors of scikit-learn's kind that join criteria scores, by name.
 
 Source: HD-Eval, appendix C.3: scikit-learn's defaults for trees and forests, a
-perceptron of 3 layers with ReLU; the widths of its hidden layers and the other kinds
-are ours.
+perceptron of 3 layers with ReLU; its widths and the other kinds are ours.
 """
 
 from __future__ import annotations
@@ -43,11 +42,8 @@ MAKERS: dict[str, Maker] = {
 
 
 def maker(name: str) -> Maker | None:
-    """What makes the regressor of a name, or of one of scikit-learn's, such as `SVR` or
-    `sklearn.svm.SVR`; None where there is none.
-
-    Raises: ValueError for the name of a class that is no regressor there, or cannot be
-    made without settings.
+    """What makes the regressor of a name, or of one of scikit-learn's (`SVR`,
+    `sklearn.svm.SVR`); None where there is none. Raises: ValueError for another class.
     """
     if name in MAKERS:
         return MAKERS[name]
