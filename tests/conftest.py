@@ -55,9 +55,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 # one worker has these files, so that vLLM and its server start once in a run
 VLLM = ("test_end_to_end", "test_engines_models")
+# one worker has these, as torch and transformers take 8 seconds to load
+TORCH = (
+    "test_attention",
+    "test_cli_completions",
+    "test_cli_evaluators",
+    "test_embedding_metrics",
+    "test_evaluator_examples",
+    "test_finetune",
+    "test_learned_metrics",
+    "test_own_outputs",
+    "test_sampler",
+    "test_scoring_input",
+    "test_study_metrics",
+    "test_training_golden",
+    "test_weights",
+)
 # the files that take longest come first, so that all workers end at about the same time
 LONGEST = (
     *VLLM,
+    *TORCH,
     "test_unreadable_judges",
     "test_mini_judge_checkpoint",
     "test_seal",
@@ -67,12 +84,10 @@ LONGEST = (
     "test_true_name",
     "test_import_graph",
     "test_runner",
-    "test_finetune",
     "test_meta_levels",
     "test_study_questions",
     "test_commands",
     "test_readings",
-    "test_cli_evaluators",
     "test_engines_server",
     "test_interrupt",
 )
@@ -98,12 +113,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
-        """A file is one piece of work, as are those with vLLM; or each of its tests."""
+        """A file is one piece of work, as are those of VLLM, and of TORCH; or a test."""
 
         def _split_scope(self, nodeid: str) -> str:
             name = Path(nodeid.partition("::")[0]).stem
             if name in APART:
                 return nodeid
+            if name in TORCH:
+                return "torch"
             return "vllm" if name in VLLM else name
 
     config.option.loadscopereorder = False

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import torch
-from transformers import LlamaConfig, LlamaForCausalLM
-
-from nlgeval_lib.engines import _attention
 
 PADDING = 3  # of the first row, on the left
 
@@ -14,6 +10,11 @@ PADDING = 3  # of the first row, on the left
 @pytest.mark.parametrize("groups", [1, 2, 6])
 @pytest.mark.parametrize("padded", [False, True])
 def test_the_same_tokens_and_scores(groups: int, padded: bool) -> None:
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    from nlgeval_lib.engines import _attention
+
     config = LlamaConfig(
         vocab_size=50,
         hidden_size=48,
@@ -52,6 +53,10 @@ def test_the_same_tokens_and_scores(groups: int, padded: bool) -> None:
 
 
 def test_another_attention_is_left_alone() -> None:
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    from nlgeval_lib.engines import _attention
+
     model = LlamaForCausalLM(
         LlamaConfig(
             vocab_size=50,

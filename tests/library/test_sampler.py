@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from scipy import stats
 
 from nlgeval_lib.engines import Sampling
-
-torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
-
-from nlgeval_lib.engines import _sampler  # noqa: E402
 
 VOCABULARY = 4099
 SAMPLING = Sampling(temperature=0.8, top_p=0.9, top_k=50, n=2)
@@ -19,6 +13,10 @@ SAMPLING = Sampling(temperature=0.8, top_p=0.9, top_k=50, n=2)
 
 def step(seeds, steps=1):
     """The scores of the last of so many steps, from even logits."""
+    import torch
+
+    from nlgeval_lib.engines import _sampler
+
     sampler = _sampler.Sampler(SAMPLING, seeds, None)
     tokens = torch.zeros((len(seeds), 3), dtype=torch.long)
     logits = torch.zeros((len(seeds), VOCABULARY))
@@ -28,6 +26,10 @@ def step(seeds, steps=1):
 
 
 def test_draws_follow_the_probabilities():
+    import torch
+
+    from nlgeval_lib.engines import _sampler
+
     shares = np.array([0.5, 0.3, 0.15, 0.05])
     rows = 4000
     sampler = _sampler.Sampler(Sampling(temperature=1.0), range(rows), None)
@@ -39,6 +41,8 @@ def test_draws_follow_the_probabilities():
 
 
 def test_a_rows_noise_hangs_on_its_seed_and_step_alone():
+    import torch
+
     together = step([7, 8, 9], steps=2)
     for row, seed in enumerate((7, 8, 9)):
         alone = step([seed], steps=2)
