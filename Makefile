@@ -29,7 +29,7 @@ lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(su
 
 CODE = nlgeval_lib judgecard reproduction mini_judge benchmarks
 
-.PHONY: help setup setup-vllm gpu-check data test test-vllm test-bare flakes fuzz test-slow test-gpu test-ray reproduce-all quick durations scoreboard report newcomer numbers check-numbers check-results verify completions cards rehearsal judge mini-judge mini-ablations lab bench bench-ray levels faults light parser-rules lint lock check-locks archive sbom clean distclean
+.PHONY: help setup setup-vllm gpu-check data test test-vllm test-bare flakes fuzz test-slow test-gpu test-ray reproduce-all quick durations scoreboard report newcomer screenshots numbers check-numbers check-results verify completions cards rehearsal judge mini-judge mini-ablations lab bench bench-ray levels faults light parser-rules lint lock check-locks archive archive-check sbom clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -107,8 +107,11 @@ report: $(READY)  ## the results as a static site, results/report/index.html (wh
 	@$(NLGEVAL) run --mode $(MODE) --jobs $(JOBS)
 	@$(NLGEVAL) report --mode $(MODE)
 
-newcomer: setup-vllm  ## a newcomer's path by the clock: install, a card with a model served here, a gate, a matrix
+newcomer: setup-vllm  ## a newcomer's path by the clock: install, a card with a model served here, a gate, a matrix [ARGS="--screenshots"]
 	@$(PY) -m tools.newcomer $(ARGS)
+
+screenshots: $(READY)  ## the report's pages and four notebooks in a headless Chromium: pictures, and what must hold of each [ARGS="--axe axe.min.js"]
+	@$(PY) tools/screenshots.py $(ARGS)
 
 cards: $(READY)  ## make data/cards anew: cards of the recorded judges, numbers alone, for the leaderboard
 	@$(PY) -m tools.recorded_cards
@@ -183,7 +186,7 @@ lock: $(READY)  ## compile the locks from pyproject.toml again
 check-locks: $(READY)  ## whether each lock has a wheel of every package for each Python, 3.11 to 3.14 [PYTHONS=3.14]
 	@PYTHONS="$(PYTHONS)" tools/check_locks.sh
 
-# The SBOM's tool, apart from the project's own environment
+# The validators and the SBOM's tool, apart from the project's own environment
 BESIDE := .venv-archive
 $(BESIDE)/.ready: requirements/archive.txt | $(READY)
 	@$(PYTHON) -m venv --clear $(BESIDE) && uv=$(BIN)/uv && . tools/certificates.sh && \
@@ -195,6 +198,9 @@ sbom: $(BESIDE)/.ready  ## a software bill of materials of each lock, dist/*.cdx
 
 archive: $(READY) sbom  ## a bundle for a DOI, dist/nlgeval-VERSION.zip: repository, public files of a clear licence, RO-Crate [ARGS=--without-data]
 	@$(PY) -m tools.archive $(ARGS)
+
+archive-check: $(BESIDE)/.ready  ## hold the archive against the validators of RO-Crate and Croissant (2 minutes)
+	@$(BESIDE)/bin/python tools/archive/check.py dist/nlgeval-*.zip
 
 clean:  ## remove caches and runs; keeps results, figures, downloads and completions
 	@rm -rf .nlgeval/runs .nlgeval/failed .nlgeval/metrics results/{quick,mini/meta,partial,executed,sweeps,report} figures/{quick,mini/meta,partial} .ruff_cache .mypy_cache .hypothesis

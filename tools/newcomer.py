@@ -2,12 +2,13 @@
 server of this machine, a gate in pytest, two prompts by two models.
 
     make newcomer                      # 10 to 20 minutes on two cores
-    make newcomer ARGS="--python other/bin/python --output seen"
+    make newcomer ARGS="--python other/bin/python --output seen --screenshots"
 
 The rows are ten texts of SummEval with six systems and three raters, under names of
 columns that no tool knows. Every step is a command that is printed and run in a folder
 of its own, by an installed wheel and not by the checkout; its seconds stand behind it.
-A step that fails ends the path with its output.
+A step that fails ends the path with its output. With --screenshots Chromium takes
+pictures of the card, the matrix and the page to send.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ set = ["max_tokens=8"]
 scale = "1-5"
 engine = "openai"
 """
+PAGES = {"card": "card/card.html", "matrix": "matrix/matrix.html", "sent": "card.html"}
 
 
 class Clock:
@@ -177,12 +179,25 @@ def served(python: str, folder: Path, clock: Clock) -> Iterator[None]:
             server.wait()
 
 
+def take_pictures(folder: Path) -> None:
+    """Write a picture of the first screen of each page."""
+    from tools import screenshots
+
+    with screenshots.browser() as port:
+        tab = screenshots.Tab(port)
+        for name, page in PAGES.items():
+            place = (folder / page).as_uri()
+            tab.open(place, "document.readyState === 'complete'")
+            tab.picture(folder / f"{name}.png")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--python", default=sys.executable, help="one that has vLLM")
     parser.add_argument("--output", default=".nlgeval/newcomer")
+    parser.add_argument("--screenshots", action="store_true")
     arguments = parser.parse_args()
     folder = Path(arguments.output).resolve()
     folder.mkdir(parents=True, exist_ok=False)
@@ -209,6 +224,8 @@ def main() -> None:
     clock.run(
         "the page to send", "env/bin/nlgeval card share card/card.json -o card.html"
     )
+    if arguments.screenshots:
+        take_pictures(folder)
     print("\n" + clock.table())
     print(f"\nopen {folder}/card/card.html and {folder}/matrix/matrix.html")
 

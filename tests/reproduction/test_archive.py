@@ -13,15 +13,17 @@ from pathlib import Path
 import pytest
 import yaml
 
+from nlgeval_lib import datasets, files
 from nlgeval_lib.datasets import fetch, registry
 from nlgeval_lib.datasets.registry import DataUnavailable
 from tools.archive import __main__ as archive
-from tools.archive import contents, crate
+from tools.archive import contents, crate, croissant
 from tools.archive.contents import Commit
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 COMMIT = Commit("0" * 40, 1_700_000_000)
+DATE = "2023-11-14"
 
 if not (ROOT / ".git").exists():
     pytest.skip("the archive is made from a git checkout", allow_module_level=True)
@@ -144,6 +146,29 @@ def test_each_result_of_the_crate_has_the_run_that_made_it(
         assert names == {name, *record["files"]} & set(members)
         assert run["instrument"] == {"@id": record["notebook"]}
         assert run["endTime"] == record["date"]
+
+
+@pytest.mark.parametrize("name", datasets.NAMES)
+def test_a_data_sets_record_has_its_files_and_columns(name: str) -> None:
+    spec = datasets.spec(name)
+    record = croissant.metadata(spec, DATE)
+    by_id = {entry["@id"]: entry for entry in record["distribution"]}
+    for path in spec.files:
+        entry = registry.entry(path)
+        published = by_id.pop(path)
+        assert published["contentUrl"] == entry.url
+        assert published["sha256"] == entry.sha256
+    for path, own in by_id.items():
+        assert own["sha256"] == files.sha256(ROOT / path)
+    table = ROOT / f"data/numbers/{name}.rows.parquet"
+    assert ("recordSet" in record) == table.is_file()
+    if table.is_file():
+        import pandas as pd
+
+        columns = [column for column in pd.read_parquet(table) if ":" not in column]
+        [ratings] = record["recordSet"]
+        written = [field["source"]["extract"]["column"] for field in ratings["field"]]
+        assert written == columns
 
 
 def test_every_record_for_citation_names_the_same_version_and_licence() -> None:

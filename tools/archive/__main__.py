@@ -13,12 +13,13 @@ import time
 import tomllib
 import zipfile
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from nlgeval_lib import files
 from nlgeval_lib.datasets import fetch
-from tools.archive import contents, crate
+from tools.archive import contents, crate, croissant
 
 # where the archive is written, and where `make sbom` leaves the bills of materials
 FOLDER = "dist"
@@ -71,7 +72,7 @@ def collected(
     """Every file of the archive by its name there: a place on the disk, or a text.
 
     project: the table `project` of pyproject.toml.
-    commit: the state that is archived.
+    commit: the state that is archived; its date is that of the records.
     inside: the public files that are copied, below `data/raw` of the archive.
     outside: the registry path of each other public file, and why it is not copied.
     """
@@ -83,11 +84,14 @@ def collected(
         members[f"data/raw/{entry.path}"] = fetch.path(entry.path)
     for path in sorted((files.root() / FOLDER).glob(f"*{SBOM}")):
         members[f"sbom/{path.name}"] = path
-    # Texts that exist in the archive alone: what is outside, and whose files these are.
+    # Texts that exist in the archive alone: what is outside, whose files these are, the
+    # data sets' records.
     records = contents.records()
     outputs_of = contents.used_by(records.values())
     members["OUTSIDE.csv"] = contents.outside_csv(outside, outputs_of)
     members["NOTICE.md"] = contents.notice(inside)
+    date = datetime.fromtimestamp(commit.seconds, UTC).date()
+    members |= croissant.texts(date.isoformat())
     # The crate comes last: it lists the size of every other file.
     sizes = {}
     for name in sorted(members):
