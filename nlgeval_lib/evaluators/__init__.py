@@ -8,8 +8,6 @@ name, `evaluators.get("rouge")`. A new evaluator is one module and one line in
 
 from __future__ import annotations
 
-from typing import Any
-
 from nlgeval_lib.evaluators.base import (
     Unavailable,
     get,
@@ -18,6 +16,7 @@ from nlgeval_lib.evaluators.base import (
     score_frame,
     signature,
 )
+from nlgeval_lib.on_use import loaded_on_use
 
 # Name -> module below this package, and class.
 _BUILT_IN = {
@@ -43,34 +42,16 @@ _BUILT_IN = {
     "preference": "preference:Preference",
 }
 
+_MODULES: dict[str, list[str]] = {}
+__all__ = ["Unavailable", "get", "names", "register", "score_frame", "signature"]
+
 for _name, _target in _BUILT_IN.items():
     register(_name, f"{__name__}.{_target}")
+    _module, _, _class = _target.partition(":")
+    _MODULES.setdefault(_module, []).append(_class)
+    __all__ += [_class]
 
-# Class -> name, for `from nlgeval_lib.evaluators import Rouge`.
-_BY_CLASS = {target.partition(":")[2]: name for name, target in _BUILT_IN.items()}
-
-__all__ = [
-    "Unavailable",
-    "get",
-    "names",
-    "register",
-    "score_frame",
-    "signature",
-    *_BY_CLASS,
-]
-
-
-def __getattr__(name: str) -> Any:
-    """The class of an evaluator by its own name, imported now.
-
-    Raises: AttributeError for another name, with those there are.
-    """
-    if name in _BY_CLASS:
-        return get(_BY_CLASS[name])
-    present = ", ".join(sorted(__all__))
-    raise AttributeError(
-        f"module {__name__!r} has no attribute {name!r}; it has {present}"
-    )
+__getattr__ = loaded_on_use(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

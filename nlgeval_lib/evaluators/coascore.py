@@ -104,9 +104,7 @@ class CoAScore(LLMScore):
     aspects: relevant aspects in place of stage I, {target: {name: definition}}, or
     `printed` (see `printed_aspects`).
     few: where fewer aspects are listed than asked for there is no score (`missing`), or
-    they are used (`use`).
-    unscored: an aspect without a score is left out (`omit`), named without one
-    (`keep`), or no score is given (`missing`).
+    they are used (`use`); an aspect without a score is left out.
     list_sampling, aspect_sampling: of stages I and II; `sampling` is that of the last
     one.
 
@@ -139,7 +137,6 @@ class CoAScore(LLMScore):
         seed: int = 0,
         aspects: Mapping[str, Mapping[str, str]] | str | None = None,
         few: str = "missing",
-        unscored: str = "omit",
         list_sampling: Sampling | Mapping[str, Any] | None = None,
         aspect_sampling: Sampling | Mapping[str, Any] | None = None,
         **rating: Any,
@@ -151,7 +148,6 @@ class CoAScore(LLMScore):
         self.variant = choose("variant", variant, VARIANTS)
         self.seed = seed
         self.few = choose("few", few, ("missing", "use"))
-        self.unscored = choose("unscored", unscored, ("omit", "keep", "missing"))
         # Target -> the relevant aspects that take the place of stage I.
         self.own: dict[Aspect, tuple[Aspect, ...]] = {}
         if isinstance(aspects, str):
@@ -168,10 +164,10 @@ class CoAScore(LLMScore):
             relevant = tuple(itertools.starmap(Aspect, definitions.items()))
             self.own[self.task.target(target)] = relevant
         # Room for about 64 tokens an aspect and 32 a score.
-        defaults = {"temperature": 0.0, "max_tokens": 128 + 64 * n}
-        self.list_sampling = self.sampling_of(defaults, list_sampling)
-        defaults["max_tokens"] = 64 + 32 * n
-        self.aspect_sampling = self.sampling_of(defaults, aspect_sampling)
+        of_list = {"temperature": 0.0, "max_tokens": 128 + 64 * n}
+        of_scores = {"temperature": 0.0, "max_tokens": 64 + 32 * n}
+        self.list_sampling = self.sampling_of(of_list, list_sampling)
+        self.aspect_sampling = self.sampling_of(of_scores, aspect_sampling)
 
     def stages(self, samples: Sequence[Sample]) -> Stages[list[Judgment]]:
         targets = [self.task.target(sample.aspect) for sample in samples]
@@ -180,22 +176,17 @@ class CoAScore(LLMScore):
         scores = yield from self._aspect_scores(samples, chains)
         judgments: list[Any] = list(map(self._without_asking, chains, scores))
         if self.variant != "average":
-            # Stage III, for the samples whose judgment is still open.
             rows = [row for row, judgment in enumerate(judgments) if judgment is None]
             requests = []
             for row in rows:
-                sample = samples[row]
-                prompt = self._target_prompt(
-                    sample, targets[row], chains[row], scores[row]
-                )
-                requests.append(self.chat.request(prompt, sample.id))
+                shown = (samples[row], targets[row], chains[row], scores[row])
+                prompt = self._target_prompt(*shown)
+                requests.append(self.chat.request(prompt, samples[row].id))
             sampling = self.shaped()
             answers = yield Stage("score", requests, sampling, self.stand_in, last=True)
             for row, draws in zip(rows, answers, strict=True):
                 judgments[row] = self.judged(draws, samples[row])
         return list(map(_with_chain, judgments, chains, scores))
-
-    # -- stage I: the relevant aspects
 
     def _chains(self, targets: Sequence[Aspect]) -> Stages[dict[Aspect, Chain]]:
         """The chain of each target (equation 2; prompt: Table 9)."""
@@ -203,7 +194,7 @@ class CoAScore(LLMScore):
         for target in targets:
             relevant = self.own.get(target)
             if relevant is None and self.variant == "inter":
-                relevant = self._rated_beside(target)
+                relevant = self._beside(target)
             if relevant is not None:
                 chains[target] = Chain(relevant, len(relevant))
         unlisted = [target for target in targets if target not in chains]
@@ -220,7 +211,7 @@ class CoAScore(LLMScore):
                 chains[target] = self.read_chain(draws[0])
         return chains
 
-    def _rated_beside(self, target: Aspect) -> tuple[Aspect, ...]:
+    def _beside(self, target: Aspect) -> tuple[Aspect, ...]:
         """For `inter`: the other rated aspects. Raises: ValueError for none."""
         rated = dict(self.task.targets)
         rated.pop("overall", None)
@@ -263,7 +254,6 @@ class CoAScore(LLMScore):
             if lone:
                 listed[normal(lone[0])] = Aspect(lone[0], "")
         chosen = tuple(listed.values())[: self.n]
-        # Why there is no chain: no completion, no list in it, or a list too short.
         missing = failed(completion)
         if missing is None and not listed and not listing.ok:
             missing = cut(completion, Judgment.missing(listing.status, listing.reason))
@@ -289,8 +279,6 @@ class CoAScore(LLMScore):
             return schemas.named_texts("aspects", self.n, self.n, room)
         return super().schema(stage)
 
-    # -- stage II: their scores
-
     def _aspect_scores(
         self, samples: Sequence[Sample], chains: Sequence[Chain]
     ) -> Stages[list[dict[str, Judgment]]]:
@@ -300,7 +288,6 @@ class CoAScore(LLMScore):
         scores: list[dict[str, Judgment]] = [{} for _ in samples]
         if self.variant == "w/o score":
             return scores
-        # Aspects of a group's form -> the rows of its samples.
         groups: dict[tuple[Aspect, ...], list[int]] = {}
         for row, chain in enumerate(chains):
             if chain.missing is None:
@@ -360,7 +347,6 @@ class CoAScore(LLMScore):
             if name not in scored.reasons:
                 judged[name] = Judgment(scored.scores[name])
             elif len(names) == 1:
-                # Its score may stand alone, without the name.
                 judged[name] = rating(completion.text, low, high, name).judgment()
             else:
                 # Where no aspect has one, the status is that of the whole text.
@@ -380,8 +366,6 @@ class CoAScore(LLMScore):
         scores = drawn.astype(float).tolist()
         return dict(zip(names, map(Judgment, scores), strict=True))
 
-    # -- stage III: the target's score
-
     def _without_asking(
         self, chain: Chain, scores: Mapping[str, Judgment]
     ) -> Judgment | None:
@@ -389,9 +373,8 @@ class CoAScore(LLMScore):
         if chain.missing is not None:
             return chain.missing
         missing = [name for name in scores if scores[name].status is not Status.OK]
-        if missing and (self.unscored == "missing" or len(missing) == len(scores)):
+        if missing and len(missing) == len(scores):
             status, reason = most_frequent([scores[name] for name in missing])
-            # The reason is that of the first aspect with the most frequent status.
             name = next(name for name in missing if scores[name].status is status)
             count = f"{len(missing)} of {len(scores)} aspects without a score"
             return Judgment.missing(status, f"{count}: {name}: {reason}")
@@ -424,8 +407,6 @@ class CoAScore(LLMScore):
                 if round(value, 1) != value:
                     number = f"{value:.4g}"
                 scored.append(f"{aspect} Score: {number}")
-            elif self.unscored == "keep":
-                scored.append(str(aspect))
         return prompts.render(
             "coascore/score_target", **words, scored_aspects="\n".join(scored)
         )
@@ -437,7 +418,7 @@ class CoAScore(LLMScore):
             "aspects": "rated" if self.variant == "inter" else self.n,
             "own": len(self.own) or None,
             "few": self.few,
-            "unscored": self.unscored,
+            "unscored": "omit",  # aspects without a score are not shown
             "random": self.seed if self.variant == "random" else None,
         }
 

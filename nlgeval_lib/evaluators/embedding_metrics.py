@@ -159,7 +159,6 @@ class BertScore(OfEncoder):
     def compute(self, items: Sequence[Item]) -> list[Found]:
         """(F, P, R) of each pair; EMPTY where a text has no token but marks."""
         encoder = self._loaded
-        # Every different text is encoded once: text -> (its vectors, its token ids).
         texts = list(dict.fromkeys(itertools.chain.from_iterable(items)))
         ids = encoder.ids([text.strip() for text in texts])
         vectors = {}
@@ -177,7 +176,6 @@ class BertScore(OfEncoder):
             tokens = [vectors[text][1] for text in item]
             if not any(marks.issuperset(text_tokens) for text_tokens in tokens):
                 lengths[position] = max(map(len, tokens))
-        # Pairs of similar length together, so that little is padded.
         order = sorted(lengths, key=lengths.__getitem__)
         for start in range(0, len(order), self.batch_size):
             batch = order[start : start + self.batch_size]

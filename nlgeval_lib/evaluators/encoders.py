@@ -59,7 +59,6 @@ MINILM = Known(
     f"{PACKAGED}@53aa5117",
     "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
 )
-# SemScore's own encoder.
 MPNET = Known(
     "sentence-transformers/all-mpnet-base-v2",
     "all-mpnet-base-v2@78c0197b",

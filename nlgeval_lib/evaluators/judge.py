@@ -40,11 +40,9 @@ from nlgeval_lib.parsers.text import Parsed, finished, finished_lines
 from nlgeval_lib.prompts import Template
 from nlgeval_lib.records import Completion, Judgment, Sample, Status
 
-# What a `ChatFormat` may have as its style; see there.
 _STYLES = ("messages", "raw", "llama2", "mistral")
 # Family of checkpoints -> style, and the system text that they were trained with.
 _CHECKPOINTS = {"prometheus-v1": ("llama2", "You are a fair evaluator language model.")}
-# The missing policy `fill:NUMBER`.
 _FILL = re.compile(r"fill:(-?\d+(?:\.\d+)?)")
 
 
@@ -119,9 +117,7 @@ class Judge:
     name = "judge"
     version = "0.1"  # stands in the signature, as `v`
     needs: tuple[str, ...] = ("output",)  # fields or columns that must hold text
-    # The prompt, where there is one alone: its hash is in the signature.
     template: Template | None = None
-    # The sampling settings where the caller names none.
     defaults: Mapping[str, Any] = MappingProxyType(
         {"temperature": 0.0, "max_tokens": 256}
     )
@@ -420,7 +416,6 @@ class Judge:
         hashes = "+".join(template.sha[:8] for template in bound.templates())
         structured = None
         if self.structured:
-            # The kinds of forms, and a hash of them.
             stages = ("score", *self.lists)
             forms = {stage: dict(bound.form(stage)) for stage in stages}
             kinds = dict.fromkeys(kind for form in forms.values() for kind in form)
@@ -527,7 +522,6 @@ def combine(judgments: Sequence[Judgment], missing: str = "drop") -> Judgment:
     if values and not (missing == "all" and without):
         mean = statistics.fmean(values)
         reason = ""
-        # A filled value is one of the values: only a dropped draw is mentioned.
         if len(values) < len(judgments):
             reason = f"mean of {len(values)} of {len(judgments)} draws"
         return Judgment(mean, Status.OK, reason, MappingProxyType(details))

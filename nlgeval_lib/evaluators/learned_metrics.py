@@ -14,23 +14,20 @@ from typing import TYPE_CHECKING, Any
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators import encoders
 from nlgeval_lib.evaluators.base import Unavailable, choose, field_of
-from nlgeval_lib.evaluators.metric import (
-    Found,
-    Item,
-    Metric,
-    PairMetric,
-    version,
-)
+from nlgeval_lib.evaluators.metric import Found, Item, Metric, PairMetric, version
 from nlgeval_lib.records import Judgment, Sample, Status
 
 if TYPE_CHECKING:
     from nlgeval_lib.engines import TransformersEngine
 
 
-class _Likelihoods:
-    """Mean log-likelihoods of tokens by a model, loaded in float32 when needed."""
+class _Likelihood(Metric):
+    """A metric of mean log-likelihoods by a model, loaded in float32 when needed."""
 
-    def __init__(self, model: str, batch_size: int) -> None:
+    chunk = 250
+
+    def __init__(self, model: str, *, batch_size: int = 16, **metric: Any) -> None:
+        super().__init__(**metric)
         self.model = model
         self.batch_size = batch_size
 
@@ -63,7 +60,7 @@ class _Likelihoods:
         return [_finite(one.mean, one.reason) for one in likelihoods]
 
 
-class BartScore(PairMetric):
+class BartScore(_Likelihood, PairMetric):
     """BARTScore: mean log-likelihood of one text's tokens given another, at most 0;
     nothing is cut.
 
@@ -78,25 +75,15 @@ class BartScore(PairMetric):
     """
 
     name = "bartscore"
-    chunk = 250
     empty_rules = ("nan",)  # 0 would be the best value there is
 
-    def __init__(
-        self,
-        model: str,
-        *,
-        direction: str = "f",
-        batch_size: int = 16,
-        **pairs: Any,
-    ) -> None:
-        super().__init__(**pairs)
-        self.likelihoods = _Likelihoods(model, batch_size)
-        self.direction = choose(
-            "direction", direction, ("f", "precision", "recall", "source")
-        )
+    def __init__(self, model: str, *, direction: str = "f", **pairs: Any) -> None:
+        super().__init__(model, **pairs)
+        directions = ("f", "precision", "recall", "source")
+        self.direction = choose("direction", direction, directions)
 
     def settings(self) -> dict[str, Any]:
-        return {"direction": self.direction, **self.likelihoods.settings()}
+        return {"direction": self.direction, **super().settings()}
 
     def reference_columns(self) -> tuple[str, ...]:
         if self.direction == "source":
@@ -106,24 +93,19 @@ class BartScore(PairMetric):
     def compute(self, items: Sequence[Item]) -> list[Found]:
         # `means` takes (context, text): an item as it is gives the recall.
         if self.direction == "recall":
-            return self.likelihoods.means(items)
-        swapped = [(reference, output) for output, reference in items]
-        precisions = self.likelihoods.means(swapped)
+            return self.means(items)
+        precisions = self.means([(reference, output) for output, reference in items])
         if self.direction != "f":
             return precisions
         values: list[Found] = []
-        recalls = self.likelihoods.means(items)
-        for precision, recall in zip(precisions, recalls, strict=True):
-            if isinstance(precision, Judgment):
-                values.append(precision)
-            elif isinstance(recall, Judgment):
-                values.append(recall)
-            else:
-                values.append((statistics.fmean([*precision, *recall]),))
+        for both in zip(precisions, self.means(items), strict=True):
+            missing = [one for one in both if isinstance(one, Judgment)]
+            numbers = [one[0] for one in both if isinstance(one, tuple)]
+            values.append(missing[0] if missing else (statistics.fmean(numbers),))
         return values
 
 
-class GPTScore(Metric):
+class GPTScore(_Likelihood):
     """GPTScore: mean log-likelihood of the output's tokens after a prompt that names
     the task and a quality, at most 0.
 
@@ -138,19 +120,11 @@ class GPTScore(Metric):
     """
 
     name = "gptscore"
-    chunk = 250
 
     def __init__(
-        self,
-        model: str,
-        prompt: str,
-        *,
-        both: bool = False,
-        batch_size: int = 16,
-        **metric: Any,
+        self, model: str, prompt: str, *, both: bool = False, **metric: Any
     ) -> None:
-        super().__init__(**metric)
-        self.likelihoods = _Likelihoods(model, batch_size)
+        super().__init__(model, **metric)
         self.prompt = prompts.of_text(prompt)
         slots = self.prompt.variables
         if not slots:
@@ -170,9 +144,6 @@ class GPTScore(Metric):
     def rules(self) -> dict[str, Any]:
         return {"prompt": self.prompt.sha, "direction": "both" if self.both else None}
 
-    def settings(self) -> dict[str, Any]:
-        return self.likelihoods.settings()
-
     def items(self, sample: Sample) -> list[Item]:
         slots = {slot: field_of(sample, slot) for slot in self.prompt.variables}
         items: list[Item] = [(self.prompt.render(**slots), sample.output)]
@@ -183,7 +154,7 @@ class GPTScore(Metric):
         return items
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
-        return self.likelihoods.means(items)
+        return self.means(items)
 
 
 class _Question(Metric):
@@ -233,9 +204,8 @@ class _Question(Metric):
                 continue
             tokenizer, _ = self._loaded
             if len(tokenizer(question, verbose=False).input_ids) > self.max_tokens:
-                return (
-                    f"a question is cut at {self.max_tokens} tokens (-s max_tokens=N)"
-                )
+                most = self.max_tokens
+                return f"a question is cut at {most} tokens (-s max_tokens=N)"
         return ""
 
     def compute(self, items: Sequence[Item]) -> list[Found]:
@@ -281,7 +251,6 @@ class UniEval(_Question):
         *,
         model: str | Path | None = None,
         max_tokens: int = 1024,
-        batch_size: int = 8,
         **metric: Any,
     ) -> None:
         tasks = prompts.load_definitions("unieval")["tasks"]
@@ -289,14 +258,9 @@ class UniEval(_Question):
         aspects = tasks[task]["aspects"]
         self.aspect = choose("aspect", aspect, aspects)
         self.asked = aspects[aspect]
-        super().__init__(
-            model or tasks[task]["checkpoint"],
-            max_tokens=max_tokens,
-            batch_size=batch_size,
-            **metric,
-        )
+        model = model or tasks[task]["checkpoint"]
+        super().__init__(model, max_tokens=max_tokens, **metric)
         self.needs = list(self.asked["shown"])
-        # Where each sentence is asked about: what their values become, "mean" or "sum".
         self.sentences = self.asked.get("sentences")
         self.join = math.fsum if self.sentences == "sum" else statistics.fmean
 
@@ -308,14 +272,11 @@ class UniEval(_Question):
         }
 
     def items(self, sample: Sample) -> list[Item]:
-        texts = [sample.output]
-        if self.sentences:
-            texts = _sentences(sample.output)
         blocks = []
         for column, name in self.asked["shown"].items():
             blocks.append(f"{name}: {field_of(sample, column)}")
         items: list[Item] = []
-        for text in texts:
+        for text in _sentences(sample.output) if self.sentences else [sample.output]:
             question = f"question: {self.asked['question']}"
             output = f"{self.asked['output']}: {text}"
             items.append((" </s> ".join([question, output, *blocks]),))
@@ -349,10 +310,9 @@ class SteamSHP(_Question):
         model: str | Path = "stanfordnlp/SteamSHP-flan-t5-xl",
         *,
         max_tokens: int = 512,
-        batch_size: int = 8,
         **metric: Any,
     ) -> None:
-        super().__init__(model, max_tokens=max_tokens, batch_size=batch_size, **metric)
+        super().__init__(model, max_tokens=max_tokens, **metric)
 
     def items(self, sample: Sample) -> list[Item]:
         post = " ".join(sample.instruction.splitlines())

@@ -25,7 +25,6 @@ from nlgeval_lib.records import Sample
 _FIELDS = {"dialogue": {"context": "source", "fact": "context"}}
 # Aspect of a data set -> the task's own name for it.
 _ALIASES = {"coherence": "context", "engagingness": "interest", "quality": "overall"}
-# The wordings of a task that fill slots of the prompts.
 _WORDS = (
     "task_instruction",
     "task_definition",

@@ -86,7 +86,6 @@ class Meteor(PairMetric):
         from nltk.tokenize import NLTKWordTokenizer
         from nltk.translate.meteor_score import meteor_score
 
-        # Without synonyms: a WordNet that knows no word.
         wordnet: Any = SimpleNamespace(synsets=lambda word: [])
         if self.synonyms:
             wordnet = Synonyms()
@@ -139,17 +138,14 @@ def rematching_meteor_score(
     # It gets all words that are not matched exactly, those matched by stem included.
     by_synonym, *_ = nltk_meteor.wordnetsyn_match(unmatched, unmatched_targets, wordnet)
     for word, target in [*by_stem, *by_synonym]:
-        # Both count the unmatched words alone.
         matched.append((words[word][0], targets[target][0]))
     if not matched:
         return 0.0
     matched.sort(key=operator.itemgetter(0))
-    # Precision and recall, of which recall counts most (alpha is 0.9).
     precision = len(matched) / len(hypothesis)
     recall = len(matched) / len(reference)
     alpha = WEIGHTS["alpha"]
     mean = precision * recall / (alpha * precision + (1 - alpha) * recall)
-    # Chunks: runs of matches that stand side by side in both texts.
     chunks = 1
     for (word, target), (next_word, next_target) in pairwise(matched):
         chunks += (next_word - word, next_target - target) != (1, 1)
@@ -193,7 +189,6 @@ class Synonyms:
         form = word.lower()
         names = set[str]()
         for rules, irregular, groups in self._speeches:
-            # The base forms: the irregular ones if there are any, else by rule.
             bases = [form, *irregular.get(form, ())]
             if not irregular.get(form):
                 for ending, replacement in rules:

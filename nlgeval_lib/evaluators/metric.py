@@ -53,7 +53,6 @@ class Metric(abc.ABC):
     # wherever these texts are scored: an encoder's last digits differ with the processor.
     travels: ClassVar[bool] = False
     needs: Sequence[str] = ()  # the columns beside `output`
-    # What the values of a row's items become, where it has several.
     join: Callable[[list[float]], float] = staticmethod(statistics.fmean)
 
     def __init_subclass__(cls) -> None:
@@ -192,7 +191,6 @@ class Metric(abc.ABC):
             values |= self._found(numbers.scores_of_texts(rule, items))
         keys = {item: key(signature, *item) for item in items if item not in values}
         values |= self._stored(keys)
-        # The saved numbers of texts that are not here.
         absent = [item for item in items if item not in values]
         hashed: list[Any] = [item for item in absent if isinstance(item[0], HashedText)]
         values |= self._found(numbers.saved_scores(rule, hashed))
@@ -280,7 +278,6 @@ class PairMetric(Metric):
     metric: `cache` of `Metric`.
     """
 
-    # The values that `multi` and `empty` may have.
     multi_rules: ClassVar[tuple[str, ...]] = ("first", "max", "mean")
     empty_rules: ClassVar[tuple[str, ...]] = ("nan", "zero")
 
@@ -346,7 +343,6 @@ class PairMetric(Metric):
         groups = base.cells(frame, self.reference_columns(), self.name)
         plans: list[list[Item] | Judgment] = []
         for position, references in enumerate(groups):
-            # Without a rule no row may have several.
             if self.multi is None and len(references) > 1:
                 raise ValueError(
                     f"{base.row_name(position, frame.index)}: {len(references)} "

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from nlgeval_lib.engines import Request
@@ -34,7 +33,6 @@ _CONCLUSION = re.compile(
     r"[\[(\"']*(?P<which>a|b|1|2)[\])\"']*\s+is\s+(?:the\s+)?better(?:\s+one)?\W*$",
     re.IGNORECASE,
 )
-# What that sentence calls an output -> the verdict of the parser.
 _CONCLUDED = {"a": "A", "1": "A", "b": "B", "2": "B"}
 
 
@@ -159,14 +157,9 @@ class Preference(Judge):
         requests = []
         for sample in samples:
             requests += [self.in_order(sample, order) for order in ORDERS]
-        answers = yield Stage(
-            "verdict", requests, self.shaped("verdict"), "A", last=True
-        )
-        judgments = []
-        for number, sample in enumerate(samples):
-            given, swapped = answers[2 * number : 2 * number + 2]
-            judgments.append(self._of_pair(given, swapped, sample))
-        return judgments
+        sampling = self.shaped("verdict")
+        answers = yield Stage("verdict", requests, sampling, "A", last=True)
+        return list(map(self._of_pair, answers[::2], answers[1::2], samples))
 
     def _of_pair(
         self, given: Sequence[Completion], swapped: Sequence[Completion], sample: Sample
@@ -199,7 +192,6 @@ class Preference(Judge):
         codes = [j.value for j in judgments if j.status is Status.OK]
         if not codes:
             return NAN, without
-        # votes[code]: how many draws say so.
         votes = [codes.count(code) for code in (0.0, 1.0, 2.0)]
         most = max(votes)
         tied = votes.count(most) > 1
@@ -226,22 +218,3 @@ class Preference(Judge):
             "labels": "/".join(self.labels),
             "tie": self.tie,
         }
-
-
-def by_order(scores: pd.DataFrame) -> pd.DataFrame:
-    """The verdicts `given` and `swapped` of a score frame, one row a pair: 1, 2, 0 (a
-    tie) or NaN, about the pair's own outputs.
-    """
-    rows = []
-    for details in scores["details"]:
-        rows.append([details.get(order, NAN) for order in ORDERS])
-    return pd.DataFrame(np.array(rows, dtype=float), scores.index, list(ORDERS))
-
-
-def order_effect(scores: pd.DataFrame, groups: Any = None) -> verdicts.OrderEffect:
-    """How far the order of showing moved the judge: consistency, kappa, position bias.
-
-    groups: labels of what is drawn together, such as the pairs' inputs; one a pair.
-    """
-    table = by_order(scores)
-    return verdicts.order_effect(table["given"], table["swapped"], groups)

@@ -14,12 +14,7 @@ from nlgeval_lib import prompts
 from nlgeval_lib.engines import Engine
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import choose
-from nlgeval_lib.evaluators.judge import (
-    ChatFormat,
-    Judge,
-    numbers,
-    short_hash,
-)
+from nlgeval_lib.evaluators.judge import ChatFormat, Judge, numbers, short_hash
 from nlgeval_lib.evaluators.rubrics import Rubric
 from nlgeval_lib.parsers.feedbacks import Feedback
 from nlgeval_lib.parsers.feedbacks import feedback as read_feedback
@@ -120,7 +115,6 @@ class Prometheus(Judge):
             self.needs += ("references",)
         if rubric is True:
             self.needs += ("rubric",)
-        # The scale of all samples, where it is given.
         self.asked = None if self.rubric is None else self.rubric.scale
         if low is not None or high is not None:
             if low is None or high is None or low >= high:

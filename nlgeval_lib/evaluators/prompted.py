@@ -69,7 +69,6 @@ class PromptedJudge(Judge):
             )
         self.definitions = dict(definitions or {})
         self.task = task
-        # Where `{definition}` is looked up, if anywhere.
         self._defined: RatingTask | None = None
         if self.definitions or task:
             self._defined = RatingTask.named(

@@ -20,7 +20,6 @@ _UNSPACED = re.compile(
     "\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 _UNSPACED_RUN = re.compile(f"{_UNSPACED.pattern}{{3,}}")
-# Type of ROUGE -> what package rouge calls it.
 _PYPI = {"rouge1": "rouge-1", "rouge2": "rouge-2", "rougeL": "rouge-l"}
 # Package of ROUGE -> the end of its sentences, and how many pairs of words it may hold in
 # a table: under a gigabyte. With more, package rouge has no value anyhow, as it recurses

@@ -47,7 +47,6 @@ class Stage:
         return len(self.requests) * self.sampling.n
 
 
-# What yields stages, is sent a list of draws for each request, and returns a result.
 Stages = Generator[Stage, Sequence[Draws], T]
 
 

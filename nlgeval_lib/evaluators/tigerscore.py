@@ -12,17 +12,12 @@ import pandas as pd
 from nlgeval_lib import prompts
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import NotAllowed, choose
-from nlgeval_lib.evaluators.judge import (
-    ChatFormat,
-    Judge,
-    short_hash,
-)
+from nlgeval_lib.evaluators.judge import ChatFormat, Judge, short_hash
 from nlgeval_lib.names import plain
 from nlgeval_lib.parsers.errors import error_analysis, tigerscore_authors
 from nlgeval_lib.parsers.text import Parsed
 from nlgeval_lib.records import Completion, Judgment, Sample
 
-# The analysis of an output without errors.
 PERFECT = (
     "The model-generated output contains 0 errors, with a total score reduction of 0."
 )

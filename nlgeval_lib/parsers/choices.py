@@ -174,19 +174,16 @@ def multiple_choice(
             f"use tuple({choices[:60]!r})"
         )
     numbered = isinstance(choices, Mapping)
-    meaning: dict[str, tuple[str, Any]] = {}
+    values: dict[str, Any] = {}
     for name in choices:
-        value: Any = choices[name] if isinstance(choices, Mapping) else name
-        named = isinstance(name, str) and name.strip()
-        if not named or (numbered and not math.isfinite(value)):
-            raise ValueError(
-                "choices must be names such as 'A', or names with a finite number, "
-                f"got {name!r}: {value!r}"
-            )
-        meaning[name.strip().lower()] = (name, value)
-    if len(meaning) < max(2, len(choices)):
+        values[name] = choices[name] if isinstance(choices, Mapping) else name
+    names = [name for name in values if isinstance(name, str) and name.strip()]
+    meaning = {name.strip().lower(): (name, values[name]) for name in names}
+    finite = not numbered or all(map(math.isfinite, values.values()))
+    if len(meaning) < max(2, len(choices)) or not finite:
         raise ValueError(
-            f"choices must be two or more different names, got {list(choices)!r}"
+            "choices must be two or more different names such as 'A', or such names "
+            f"with a finite number each, got {choices!r}"
         )
     nothing = f"none of {', '.join(choices)} is chosen"
     read = _read(text, "multiple_choice", meaning, nothing)

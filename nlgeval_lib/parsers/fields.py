@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nlgeval_lib.parsers.normalise import Record, objects
-from nlgeval_lib.parsers.ratings import rating
+from nlgeval_lib.parsers.ratings import rating, within
 from nlgeval_lib.parsers.text import (
     Parsed,
     check_scale,
@@ -30,16 +30,15 @@ def json_field(text: str | None, low: float, high: float, field: str) -> Parsed:
     body = check_text(text, "json_field")
     if body is None:
         return Parsed(math.nan, Status.EMPTY, "the text is empty")
-    records = [record for item, _, _ in objects(body) for record in _records(item)]
     readings = []
-    for record in records:
+    missing = Status.UNPARSED, f"no JSON field {field!r}"
+    for record in _records([item for item, _, _ in objects(body)]):
+        if record.cut:
+            missing = Status.TRUNCATED, f"cut before the field {field!r}"
         for key, value in record.pairs:
             if key.strip().casefold() == field.strip().casefold():
                 readings.append(_read(value, low, high))
     if not readings:
-        missing = Status.UNPARSED, f"no JSON field {field!r}"
-        if any(record.cut for record in records):
-            missing = Status.TRUNCATED, f"cut before the field {field!r}"
         status, reason = why(readable(body).lower()) or missing
         return Parsed(math.nan, status, reason)
     for reading in readings:
@@ -68,10 +67,6 @@ def _read(value: Any, low: float, high: float) -> Parsed:
     """A value of the field as a number on the scale."""
     if isinstance(value, str):
         return rating(value, low, high)
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(value):
-        return Parsed(math.nan, Status.UNPARSED, f"{str(value)[:40]} is no number")
-    if not low <= value <= high:
-        reason = f"{shown(value)} is not on {low:g} to {high:g}"
-        return Parsed(math.nan, Status.OUT_OF_RANGE, reason)
-    return Parsed(float(value), Status.OK)
+    if isinstance(value, float):
+        return within(value, "json field", low, high)
+    return Parsed(math.nan, Status.UNPARSED, f"{str(value)[:40]} is no number")

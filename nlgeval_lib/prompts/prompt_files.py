@@ -17,7 +17,6 @@ from nlgeval_lib import files
 from nlgeval_lib.names import near
 from nlgeval_lib.prompts import Template
 
-# of a prompt that judges one output
 PLACEHOLDERS = (
     "output",
     "source",
@@ -32,7 +31,6 @@ _ALL = (*PLACEHOLDERS, *PAIR)
 _PLACEHOLDER = re.compile(rf"\{{({'|'.join(_ALL)})\}}")
 _DOUBLED = re.compile(rf"\{{{_PLACEHOLDER.pattern}\}}")  # "{{output}}"
 _WORD = re.compile(r"\{\s*([A-Za-z_][A-Za-z_0-9]*)\s*\}")  # any word in braces
-# lines that begin the system text and end it
 _SYSTEM = "[system]\n"
 _USER = "\n[user]\n"
 

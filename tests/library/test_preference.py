@@ -7,14 +7,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from nlgeval_lib import parsers
+from nlgeval_lib import parsers, statistics
 from nlgeval_lib.engines import ScriptedEngine
-from nlgeval_lib.evaluators.preference import (
-    Preference,
-    by_order,
-    order_effect,
-    read_verdict,
-)
+from nlgeval_lib.evaluators.preference import Preference, read_verdict
 
 PROMPT = "Which text is longer?\nA: {output_1}\nB: {output_2}\nAnswer A or B."
 FRAME = pd.DataFrame(
@@ -47,6 +42,11 @@ def judged(script, **options) -> pd.DataFrame:
     return Preference(PROMPT, engine=engine, **options).score(FRAME)
 
 
+def order_effect(scores: pd.DataFrame, groups=None):
+    table = pd.DataFrame(scores["details"].tolist())
+    return statistics.order_effect(table["given"], table["swapped"], groups)
+
+
 def test_a_fair_judge_says_the_same_in_both_orders():
     scores = judged(longer)
     assert scores["value"].tolist() == FRAME["preference"].tolist()
@@ -62,7 +62,7 @@ RULES = {"agree": [0, 0, 0], "first": [1, 1, 1], "mean": [0, 0, 0]}
 def test_a_judge_that_takes_the_first_is_found_out(rule):
     scores = judged(lambda request, draw: "A", rule=rule)
     assert scores["value"].tolist() == RULES[rule]
-    assert by_order(scores)["swapped"].tolist() == [2, 2, 2]
+    assert [details["swapped"] for details in scores["details"]] == [2, 2, 2]
     effect = order_effect(scores)
     assert effect.value == 0 and effect.bias == 1
     assert f"rule:{rule}|orders:both" in scores.attrs["signature"]

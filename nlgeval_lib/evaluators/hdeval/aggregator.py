@@ -26,7 +26,6 @@ _IMPUTE = {"drop": None, "mean": np.nanmean, "median": np.nanmedian}
 # Decimals of what matrix products predict: the last ones differ between runs, and would
 # break ties at random.
 _DECIMALS = 10
-# Arguments of `Aggregator`, which are its attributes as well.
 _SETTINGS = ("kind", "seed", "impute", "groups", "options")
 # The share of its criteria that a row may miss where gaps are imputed.
 _MOST_MISSING = 0.5
@@ -90,11 +89,8 @@ class Aggregator:
         self.fitted = False
         self.criteria: tuple[str, ...] = ()
         self.targets: tuple[str, ...] = ()
-        # The criteria scores and ratings that it was fitted on.
         self.training: tuple[np.ndarray, np.ndarray] | None = None
-        # Columns of the targets, and what predicts them.
         self.estimators: list[tuple[list[int], Any]] = []
-        # The value that a missing score of each criterion becomes.
         self.fill: np.ndarray | None = None
         # Which criteria count: those with a score in training, where gaps are imputed.
         self.known: np.ndarray = np.ones(0, dtype=bool)
@@ -146,7 +142,6 @@ class Aggregator:
         """Fit one estimator on the targets of a group. Raises: TooFewRows."""
         from sklearn.exceptions import ConvergenceWarning
 
-        # Rows that can train: all targets of the group rated, no criterion missing.
         columns = [self.targets.index(target) for target in group]
         filled = self.filled(scores)
         rated = ~np.isnan(ratings[:, columns]).any(axis=1)

@@ -22,7 +22,6 @@ from nlgeval_lib.records import Completion, Judgment, Sample
 if TYPE_CHECKING:
     from nlgeval_lib.parsers.lists import Criterion as Listed
 
-# The decompositions that the paper prints; see `CriteriaTree.published`.
 PUBLISHED = ("data_to_text", "summeval", "topical_chat")
 
 
@@ -203,7 +202,6 @@ def _criterion(entry: Mapping[str, Any]) -> Criterion:
     )
 
 
-# The template that asks for finer criteria.
 DECOMPOSE = "hdeval/decompose"
 
 

@@ -30,12 +30,7 @@ from nlgeval_lib.evaluators.hdeval.criteria import (
     finer,
     values,
 )
-from nlgeval_lib.evaluators.judge import (
-    ChatFormat,
-    Judge,
-    most_frequent,
-    numbers,
-)
+from nlgeval_lib.evaluators.judge import ChatFormat, Judge, most_frequent, numbers
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.parsers.ratings import rating
 from nlgeval_lib.parsers.text import Parsed
@@ -281,11 +276,7 @@ class HDEval(Judge):
         return self
 
     def train(
-        self,
-        data: pd.DataFrame,
-        *,
-        growth: Growth | None = None,
-        **asking: Any,
+        self, data: pd.DataFrame, *, growth: Growth | None = None, **asking: Any
     ) -> Trained:
         """Grow the tree and fit the aggregator, layer by layer; growth: None for the
         paper's numbers; else as for `fit`.
