@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -26,20 +27,19 @@ class Proposing(Reading):
         asked whether it is so; else it is taken.
 
         needs: of "output" and "human".
-        Raises: InputError; Exit where the answer is no.
         """
-        proposal = self.propose(self.chosen(path, **more), needs)
-        rows = self.read(path, **more)
+        rows = self.chosen(path, **more)
+        proposal = self.propose(rows, needs)
         if proposal:
-            for plan in self.plans.values():
-                plan.setdefault("proposed", proposal)
+            rows = self.chosen(path, **more)
+        self.said(rows)
+        if proposal:
+            self.plans[Path(rows.name).name]["proposed"] = proposal
         return rows
 
     def propose(self, rows: Rows, needs: Sequence[str]) -> list[str]:
         """What is needed and not named, said from here on as if the user had: texts of
         --map and --values; none where nothing is proposed.
-
-        Raises: Exit where the answer is no.
         """
         from judgecard import file_contents
 

@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -96,31 +96,48 @@ class Reading:
 
     def __init__(self) -> None:
         self.plans: dict[str, Any] = {}  # file -> what was taken for what in it
+        # each file is read once, however often its columns are decided
+        self._files: dict[str, Rows] = {}
 
     def read(self, path: str, **more: Any) -> Rows:
         """The rows of a file or a data set, as `chosen`; how they are read is said."""
         rows = self.chosen(path, **more)
-        note(rows.in_words())
-        self.plans[Path(rows.name).name] = rows.plan.recorded()
+        self.said(rows)
         return rows
 
-    def chosen(self, path: str, *, mapping: Sequence[str] = (), **more: Any) -> Rows:
+    def said(self, rows: Rows) -> None:
+        """Say, and keep, how rows are read."""
+        note(rows.in_words())
+        self.plans[Path(rows.name).name] = rows.plan.recorded()
+
+    def chosen(
+        self,
+        path: str,
+        *,
+        format: str = "",
+        mapping: Sequence[str] = (),
+        **more: Any,
+    ) -> Rows:
         """The rows of a file or a data set; nothing is said.
 
         mapping: further texts as those of --map.
-        more: `data`, `format`, `limit` and `named` of `chosen_rows`.
+        more: `data`, `limit` and `named` of `chosen_rows`.
         """
-        from nlgeval_lib.scoring import chosen_rows
+        from nlgeval_lib.scoring.rows import chosen_rows, read
         from nlgeval_lib.scoring.table_files import Dialect
 
+        dialect = Dialect(self.delimiter, not self.no_quotes, self.decimal, self.log)
+        if path and path not in self._files:
+            self._files[path] = read(path, format, dialect)
         return chosen_rows(
-            path,
+            self._files.get(path, path),
             mapping=[*(self.map or ()), *mapping],
             fill=self.fill or (),
             missing_values=by_comma(self.missing_values),
             without=self.without or (),
             values=self.values or (),
-            dialect=Dialect(self.delimiter, not self.no_quotes, self.decimal, self.log),
+            format=format,
+            dialect=dialect,
             **more,
         )
 
@@ -129,7 +146,6 @@ class Planning:
     """Who is asked, and what a dry run is to say."""
 
     # options of some commands alone
-    ask_again = None
     on = ""
     replicas = 1
     shard = ""
@@ -156,10 +172,6 @@ class Planning:
         """Who is asked, or is only planned for."""
         from nlgeval_lib.scoring import EngineChoice
 
-        if self.ask_again and self.dry_run:
-            raise ValueError(
-                "--ask-again removes stored completions; leave it out of a dry run"
-            )
         if self.replicas > 1 and not self.on:
             raise ValueError(
                 "--replicas is for --on ray; vLLM alone takes "
@@ -173,7 +185,6 @@ class Planning:
             settings=self.engine_set or (),
             store=self.store,
             planning=self.dry_run,
-            ask_again=self.ask_again or "",
             on=self.on,
             replicas=self.replicas,
             shard=shard_of(self.shard),
@@ -208,11 +219,6 @@ class Scoring(Reading, Planning):
         "", help="A rubric for all rows: TOML, JSON or YAML (prometheus)."
     )
     set: Settings = None
-    ask_again: Literal["empty", "failed", "unparsed"] | None = option(
-        None,
-        help="Ask again for what is stored without text, what failed, what gives "
-        "no score.",
-    )  # type: ignore[assignment]
     on: str = option(
         "",
         metavar="ray[=ADDRESS]",

@@ -187,7 +187,7 @@ def _texts(path: str, format: str, column: str, delimiter: str) -> tuple[Rows, s
             )
         chosen = lines if format == "lines" else [content]
         return rows.of_frame(pd.DataFrame({"text": chosen}), name), "text"
-    table = rows.read(path, format, delimiter)
+    table = rows.read(path, format, table_files.Dialect(delimiter))
     if column and column not in table.columns:
         raise InputError(f"--column {table.lacks(column)}")
     usual = [name for name in COLUMNS if name in table.columns]

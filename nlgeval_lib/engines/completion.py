@@ -165,14 +165,14 @@ class _Completing:
         if self.store is not None:
             self.completions = self.store.get_many(self.places)
         missing = []
-        for key in self.places:
+        for key, (request, draw) in self.places.items():
             if key not in self.completions and self._in_shard(key):
-                missing.append(key)
+                missing.append(Ask.from_draw(request, draw, key, self.sampling))
         stored = len(self.completions)
         state = Progress(total=stored + len(missing), stored=stored)
         self.report(state, ())
         started = time.monotonic()
-        for batch, by_this_run in self._completed(self._asks(missing)):
+        for batch, by_this_run in self._completed(missing):
             for completion in batch:
                 self.completions[completion.key] = completion
             state = state.after(batch, time.monotonic() - started, by_this_run)
@@ -188,18 +188,6 @@ class _Completing:
         if key in self.completions:
             return apart(self.completions[key])
         return replace(_ELSEWHERE, key=key)
-
-    def _asks(self, keys: Sequence[str]) -> list[Ask]:
-        """The draws of these keys; another seed for what was thrown away."""
-        times: dict[str, int] = {}
-        if keys and self.store is not None:
-            times = self.store.thrown_away(keys)
-        asks = []
-        for key in keys:
-            request, draw = self.places[key]
-            again = times.get(key, 0)
-            asks.append(Ask.from_draw(request, draw, key, self.sampling, again))
-        return asks
 
     def _failures(self) -> tuple[Failure, ...]:
         """The completions that could not be made, in the order of the requests."""

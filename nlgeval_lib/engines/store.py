@@ -32,13 +32,6 @@ from nlgeval_lib.records import Completion
 
 FILE = "completions.sqlite"
 _VERSION = 1
-# How often the answer of a key was thrown away; stores of before get it when they are
-# opened.
-_TIMES = """
-CREATE TABLE IF NOT EXISTS thrown_away (
-    key BLOB PRIMARY KEY, times INTEGER NOT NULL
-) WITHOUT ROWID
-"""
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
 CREATE TABLE records (
@@ -51,7 +44,6 @@ CREATE TABLE records (
 );
 CREATE INDEX of_model ON records (model, revision);
 CREATE TABLE claims (key BLOB PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
-{_TIMES};
 PRAGMA user_version = {_VERSION};
 """
 _WHOLE = "whole(records.key, records.crc, CAST(records.record AS BLOB))"
@@ -68,9 +60,6 @@ SELECT key, owner FROM (SELECT ? AS key, ? AS owner) AS new
 WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.key = new.key AND {_WHOLE})
 """
 _REMOVE = "DELETE FROM records WHERE key = ?"
-_COUNT_THROWN = """
-INSERT INTO thrown_away VALUES (?, 1) ON CONFLICT (key) DO UPDATE SET times = times + 1
-"""
 _CENSUS = """
 SELECT model, revision, count(*) FROM records
 WHERE model IS NOT NULL GROUP BY model, revision
@@ -296,22 +285,12 @@ class Store(contextlib.AbstractContextManager["Store"]):
         query = f"SELECT key FROM records WHERE NOT {_WHOLE}"
         return [key.hex() for (key,) in self._rows(query)]
 
-    def forget(self, keys: Iterable[str], thrown_away: bool = False) -> int:
-        """Remove the records of these keys, so that they are asked again; how many
-        there were. thrown_away: this is counted, and they are asked by another seed
-        each time.
-        """
+    def forget(self, keys: Iterable[str]) -> int:
+        """Remove the records of these keys, to be asked again; how many there were."""
         with self._writing() as database:
             # read within the transaction, as `keys` may come from this store
             rows = [(bytes.fromhex(key),) for key in keys]
-            if thrown_away:
-                database.executemany(_COUNT_THROWN, rows)
             return max(0, database.executemany(_REMOVE, rows).rowcount)
-
-    def thrown_away(self, keys: Iterable[str]) -> dict[str, int]:
-        """How often the answers of these keys were thrown away, where they were."""
-        rows = self._of_keys("key, times", "thrown_away", keys)
-        return {key.hex(): times for key, times in rows}
 
     def export(self, path: Path | str, keys: Iterable[str] | None = None) -> int:
         """Write the whole records (of some keys, sorted, or all) to a file that `merge`
@@ -477,8 +456,6 @@ class Store(contextlib.AbstractContextManager["Store"]):
                     "store"
                 )
             raise StoreError(f"{self.path} is {problem}")
-        if mode == "mode=rw":
-            self._unlocked(lambda: database.execute(_TIMES))
         database.execute("PRAGMA synchronous = NORMAL")
         database.execute("PRAGMA mmap_size = 268435456")
         database.create_function("whole", 3, _is_whole, deterministic=True)

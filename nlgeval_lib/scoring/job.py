@@ -302,8 +302,6 @@ class Job:
         if counts:
             names = ("total", "stored", "done", "failed")
             record["completions"] = {name: counts[name] for name in names}
-            if counts["asked_again"]:
-                record["completions"]["asked_again"] = counts["asked_again"]
             tokens = ("prompt_tokens", "completion_tokens")
             record["made_now"] = {name: counts[name] for name in tokens}
         return record
@@ -366,7 +364,6 @@ def prepared(
 def _connect(job: Job, choice: EngineChoice, ready: Engine | None) -> None:
     """Give a job its store and its engine: one that is there, or the chosen one."""
     job.store = named.store(choice.store)
-    job.run.ask_again = choice.ask_again
     if choice.engine != "replay" and not choice.planning:
         named.check_store(job.store)
     job.engine = ready

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -217,14 +216,22 @@ class Rows:
         return np.asarray(self.read(values.tolist(), column, as_number))
 
 
-def read(path: str | os.PathLike[str], format: str = "", delimiter: str = "") -> Rows:
-    """The rows of a file as they are written there: no column is renamed or checked."""
-    rows = _of_file(str(path), format, Dialect(delimiter))
-    return replace(rows, checked=rows.given)
+def read(path: str, format: str = "", dialect: Dialect | None = None) -> Rows:
+    """The rows of a file as they are written there, with no column of ours yet."""
+    dialect = dialect or Dialect()
+    file = read_table(path, format, dialect)
+    return Rows(
+        name=file.name,
+        given=_plain(file.frame),
+        sha256=file.sha256,
+        remarks=file.remarks,
+        earlier=provenance.record_of(path, file.sha256),
+        words=cells.words_for(file.orders, dialect.decimal),
+    )
 
 
 def chosen_rows(
-    input: str = "",
+    input: str | Rows = "",
     data: str = "",
     format: str = "",
     mapping: Iterable[str] = (),
@@ -238,7 +245,8 @@ def chosen_rows(
 ) -> Rows:
     """The rows of a file or of a data set, under our column names.
 
-    input, data: one of them: the file, "-" for standard input; or a data set's name.
+    input, data: one of them: the file, "-" for standard input, or what `read` gives of
+    it; or a data set's name.
     mapping: `ours=theirs`, such as `output=response`; `human=rating_*` is the mean of
     all such columns, `rater_*=rating_*` names each of them.
     fill: `column=text`, one text for all rows, or `@file`.
@@ -257,7 +265,7 @@ def chosen_rows(
     if not input:
         frame = datasets.load(data).iloc[:limit]
         return of_frame(frame, data, mapping, fill)
-    rows = _of_file(input, format, dialect or Dialect())
+    rows = input if isinstance(input, Rows) else read(input, format, dialect)
     recorded: dict[str, None] = {}  # what stood for none when its scores were made
     for run in provenance.runs(rows.earlier):
         recorded |= dict.fromkeys(map(str, run.get("missing_values") or ()))
@@ -287,19 +295,6 @@ def of_frame(
     table = _plain(frame.set_axis(places))
     plan = columns.decided(name, list(table), {}, mapping, fill, usual=False)
     return Rows(name=name, given=table, plan=plan)
-
-
-def _of_file(path: str, format: str, dialect: Dialect) -> Rows:
-    """The rows of a file with no column of ours yet."""
-    file = read_table(path, format, dialect)
-    return Rows(
-        name=file.name,
-        given=_plain(file.frame),
-        sha256=file.sha256,
-        remarks=file.remarks,
-        earlier=provenance.record_of(path, file.sha256),
-        words=cells.words_for(file.orders, dialect.decimal),
-    )
 
 
 def _plain(frame: pd.DataFrame) -> pd.DataFrame:
