@@ -377,8 +377,7 @@ def _message(message: Any, is_cut: bool) -> tuple[str, str]:
     content = message.get("content")
     if content and isinstance(content, list):
         texts = {False: "", True: ""}
-        for part in content:
-            is_thought, text = _part(part)
+        for is_thought, text in map(_part, content):
             texts[is_thought] += text
         return texts[False], reasoning or texts[True]
     for text in (content, message.get("refusal")):
@@ -483,7 +482,10 @@ def refused(
             reason += f"; {advice}" if advice else ""
             return AttemptFailed(reason, hopeless=True, without=name)
     if 300 <= status < 400:
-        target = _redirected_to(answer.headers.get("location", ""))
+        target = "an address that cannot be read"
+        with contextlib.suppress(ValueError):
+            host = urlsplit(answer.headers.get("location", "")).netloc
+            target = host.rpartition("@")[2] or "itself"
         reason = (
             f"HTTP {status}: the server sends on to {target}, and prompts "
             "follow no redirect; is its address, with /v1, to be asked (--base-url)?"
@@ -554,14 +556,6 @@ def _not_taken(message: str) -> tuple[str, str]:
     return "", ""
 
 
-def _redirected_to(address: str) -> str:
-    """The host of the address that a redirect names, without a user's name."""
-    try:
-        return urlsplit(address).netloc.rpartition("@")[2] or "itself"
-    except ValueError:
-        return "an address that cannot be read"
-
-
 def _error_message(content: bytes) -> tuple[str, Any]:
     """The message and the code of an error in a body; the body's text without them."""
     try:
@@ -582,22 +576,21 @@ def fault(error: Exception, timeout: float, key: str) -> AttemptFailed:
     import httpx2
 
     text = f"{type(error).__name__}: {error}"
+    failure = AttemptFailed(text, wait=0.0)
     match error:
         case AttemptFailed():
             failure = error
         case TimeoutError() | httpx2.TimeoutException():
-            reason = f"no answer within {timeout:g} s"
-            failure = AttemptFailed(reason, wait=0.0, silent=True)
+            failure.reason = f"no answer within {timeout:g} s"
+            failure.silent = True
         case httpx2.ConnectError():
-            reason = f"nobody answers: {text}"
-            failure = AttemptFailed(reason, wait=0.0, unreachable=True)
+            failure.reason = f"nobody answers: {text}"
+            failure.unreachable = True
         case httpx2.HTTPError():
-            failure = AttemptFailed(f"connection lost: {text}", wait=0.0)
+            failure.reason = f"connection lost: {text}"
         case ValueError() | TypeError():
             # a fault of ours, which would be the same at the next attempt
             failure = AttemptFailed(text)
-        case _:
-            failure = AttemptFailed(text, wait=0.0)
     failure.reason = without_key(failure.reason, key)
     return failure
 

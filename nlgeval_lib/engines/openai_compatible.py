@@ -133,24 +133,19 @@ class OpenAIEngine(Engine):
             value = getattr(self, option)
             if value < least:
                 raise ValueError(f"{option}={value}: at least {least} is needed")
-        self._check_for_key()
-
-    def _check_for_key(self) -> None:
-        """Raise a ValueError for an option that is stored or shown and has the key in
-        it.
-        """
-        secret = os.environ.get(self.api_key_env, "").strip()
+        # what is stored or shown
+        secret = os.environ.get(api_key_env, "").strip()
         settings = {
-            "model": f"{self._requested_model} {self.model}",
-            "revision": self._base_revision,
-            "server": self._server_label,
+            "model": f"{model} {self.model}",
+            "revision": revision,
+            "server": server,
             "base_url": self.base_url,
             "extra_body": json.dumps(self.extra_body, ensure_ascii=False, default=str),
         }
-        for name, value in settings.items():
-            if _server.has_key(value, secret):
+        for option, text in settings.items():
+            if _server.has_key(text, secret):
                 raise ValueError(
-                    f"{name} has the key of {self.api_key_env} in it, and would be "
+                    f"{option} has the key of {api_key_env} in it, and would be "
                     "stored; leave it out, the key is sent by itself"
                 )
 
@@ -183,27 +178,25 @@ class OpenAIEngine(Engine):
 
     def check(self, sampling: Sampling) -> None:
         """Raises: UnsupportedSetting for a setting that this server does not take."""
-        plain = Sampling()
-        names = []
+        refused = []
+        without: list[str] = []
         for name in _BEYOND:
-            if getattr(sampling, name) != getattr(plain, name):
-                names.append(name)
-        if not names:
+            value = getattr(sampling, name)
+            plain = getattr(Sampling(), name)
+            if value != plain:
+                refused.append(f"{name}={value!r}")
+                if plain is not None:
+                    without += ["-s", f"{name}={plain}"]
+        if not refused:
             return
         if self.dialect == "auto" and _server.place(self.base_url):
             self._met()
         if self.beyond:
             return
-        without = []
-        for name in names:
-            value = getattr(plain, name)
-            if value is not None:
-                without += ["-s", f"{name}={value}"]
         way_out = " ".join(without) or "-s structured=json or -s structured=no"
         error = UnsupportedSetting(
-            f"engine openai cannot honour {names[0]}="
-            f"{getattr(sampling, names[0])!r}: OpenAI's protocol does not have it, a "
-            f"server of vLLM does; {way_out} asks without"
+            f"engine openai cannot honour {refused[0]}: OpenAI's protocol does not have "
+            f"it, a server of vLLM does; {way_out} asks without"
         )
         error.without = tuple(without)
         raise error
@@ -326,12 +319,13 @@ class _Run:
         if self._stopped:
             return
         most = self.pace.most
+        limits = httpx2.Limits(max_connections=most, max_keepalive_connections=most)
         # no limit of the client's own: `_attempt` has one for all of an attempt
         self._client = httpx2.AsyncClient(
             headers={**_server.authorization(self.key), "accept-encoding": "identity"},
             timeout=None,
             verify=_server.certificates(),
-            limits=httpx2.Limits(max_connections=most, max_keepalive_connections=most),
+            limits=limits,
         )
         most = 0
         with contextlib.suppress(asyncio.CancelledError):
@@ -357,7 +351,7 @@ class _Run:
         except AttemptFailed as error:
             self.in_a_row += 1
             if self.in_a_row >= self.engine.give_up_after:
-                self._give_up(
+                self.hopeless = self.hopeless or (
                     f"{self.in_a_row} requests failed one after another, "
                     f"the last with: {error}"
                 )
@@ -373,9 +367,14 @@ class _Run:
             try:
                 return await self._attempt(ask)
             except AttemptFailed as error:
-                if error.without not in left_out:
-                    left_out.add(error.without)
-                    self._leave_out(error.without)
+                name = error.without
+                if name not in left_out:
+                    # asked without what the server does not take, from here on
+                    if name not in self.engine._spared:
+                        problem = f"the server takes no {name}; asked without"
+                        warnings.warn(problem, stacklevel=2)
+                    self.engine._spared.add(name)
+                    left_out.add(name)
                     continue
                 if error.wait is None:
                     raise
@@ -389,12 +388,6 @@ class _Run:
                 most = min(most, 1.0)  # to learn soon whether the server has ended
             await self.engine._sleep(max(0.25, random.uniform(0, most)))
         raise AssertionError
-
-    def _leave_out(self, name: str) -> None:
-        """Ask without what the server does not take, from here on."""
-        if name not in self.engine._spared:
-            warnings.warn(f"the server takes no {name}; asked without", stacklevel=2)
-        self.engine._spared.add(name)
 
     async def _attempt(self, ask: Ask) -> Completion:
         """One attempt, not before the server wants one again."""
@@ -430,31 +423,27 @@ class _Run:
             engine.served.add(model)
         return completion
 
-    def _give_up(self, reason: str) -> None:
-        """Ask nothing more; the first reason counts."""
-        self.hopeless = self.hopeless or reason
-
     def _note_fault(self, fault: AttemptFailed, sent: float) -> None:
         """Take in what an attempt that began at a moment says about the server."""
         engine = self.engine
         moment = engine._now()
-        if fault.hopeless:
-            self._give_up(str(fault))
+        reason = str(fault) if fault.hopeless else ""
         self.silent = self.silent + 1 if fault.silent else 0
         if not fault.unreachable:
             self.unreachable_since = None
         elif self.unreachable_since is None:
             self.unreachable_since = moment
         elif (seconds := moment - self.unreachable_since) >= engine.unreachable_for:
-            self._give_up(
+            reason = (
                 f"{fault}, for {seconds:.0f} s; start the server again: the same "
                 "command goes on with what is not stored"
             )
         if self.silent >= 2 * self.open:
-            self._give_up(
+            reason = (
                 f"no request was answered within {2 * engine.timeout:g} s: the server "
                 "hangs, or needs a longer --engine-set timeout=SECONDS"
             )
+        self.hopeless = self.hopeless or reason
         if fault.wait is not None:
             self.pace.pushed_back(sent)
         self.quiet_until = max(self.quiet_until, moment + (fault.wait or 0.0))

@@ -266,7 +266,6 @@ class RayEngine(Engine):
         return _Worker(actor, actor.start.remote())
 
     def _any_open(self) -> bool:
-        """Whether a replica has something to answer."""
         return any(worker.open for worker in self._replicas)
 
     def _feed(self, worker: _Worker, sampling: Sampling) -> None:

@@ -140,7 +140,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
         distinct = list(dict.fromkeys(keys))
         completions: dict[str, Completion] = {}
         damaged = []
-        for key, crc, record in self._of_keys("key, crc, record", "records", distinct):
+        for key, crc, record in self._of_keys("key, crc, record", distinct):
             try:
                 completions[key.hex()] = _completion(key, crc, record)
             except ValueError as error:
@@ -298,7 +298,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
         """
         records = self._all("crc, record", _WHOLE)
         if keys is not None:
-            records = self._of_keys("crc, record", "records", sorted(set(keys)), _WHOLE)
+            records = self._of_keys("crc, record", sorted(set(keys)), _WHOLE)
         count = 0
         with files.replacing(path, private=True) as draft, open(draft, "wb") as out:
             for crc, record in records:
@@ -350,14 +350,14 @@ class Store(contextlib.AbstractContextManager["Store"]):
             return list(rows)
 
     def _of_keys(
-        self, columns: str, table: str, keys: Iterable[str], where: str = "TRUE"
+        self, columns: str, keys: Iterable[str], where: str = "TRUE"
     ) -> Iterator[tuple[Any, ...]]:
-        """Columns of the rows with one of the keys, sorted where the keys are."""
+        """Columns of the records with one of the keys, sorted where the keys are."""
         distinct = [bytes.fromhex(key) for key in dict.fromkeys(keys)]
         for start in range(0, len(distinct), _AT_ONCE):
             block = distinct[start : start + _AT_ONCE]
             marks = ",".join("?" * len(block))
-            query = f"SELECT {columns} FROM {table} WHERE key IN ({marks}) "
+            query = f"SELECT {columns} FROM records WHERE key IN ({marks}) "
             query += f"AND {where} ORDER BY key"
             yield from self._rows(query, block)
 
@@ -381,13 +381,10 @@ class Store(contextlib.AbstractContextManager["Store"]):
                 yield self._connection or self._open(write)
         # locked, full, read-only, cannot open
         except sqlite3.OperationalError as error:
-            if _is(error, sqlite3.SQLITE_BUSY):
-                raise StoreError(
-                    f"another process keeps the store {self.path} to itself; end it, "
-                    "or wait for it, and run this again: what was stored is still there"
-                ) from error
             way_out = _WAY_OUT
-            if _is(error, sqlite3.SQLITE_CANTOPEN):
+            if _is(error, sqlite3.SQLITE_BUSY):
+                way_out = "another process keeps it to itself: end it, or wait for it"
+            elif _is(error, sqlite3.SQLITE_CANTOPEN):
                 way_out += "; of a read-only folder, copy the folder to where it is not"
             raise StoreError(
                 f"cannot use the store {self.path}: {error}; {way_out}"
@@ -449,13 +446,10 @@ class Store(contextlib.AbstractContextManager["Store"]):
         [[version]] = self._unlocked(lambda: database.execute(query).fetchall())
         if version != _VERSION:
             database.close()
-            problem = "no store of completions; name another"
-            if version:
-                problem = (
-                    f"of version {version}, this is {_VERSION}: update, or use another "
-                    "store"
-                )
-            raise StoreError(f"{self.path} is {problem}")
+            raise StoreError(
+                f"{self.path} is no store of version {_VERSION} (it says {version}): "
+                "update, or name another one"
+            )
         database.execute("PRAGMA synchronous = NORMAL")
         database.execute("PRAGMA mmap_size = 268435456")
         database.create_function("whole", 3, _is_whole, deterministic=True)
@@ -498,14 +492,12 @@ def _row(body: dict[str, Any]) -> _Row:
     record = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     if record != files.whole(record):
         record = json.dumps(body, separators=(",", ":"))
-    labels: tuple[str | None, str | None] = (None, None)
-    if "request" not in body:
-        labels = (
-            files.whole(body.get("model", "")),
-            files.whole(body.get("revision", "")),
-        )
     key = bytes.fromhex(body["key"])
-    return key, _checksum(record.encode()), record, *labels
+    crc = _checksum(record.encode())
+    if "request" in body:
+        return key, crc, record, None, None
+    model = files.whole(body.get("model", ""))
+    return key, crc, record, model, files.whole(body.get("revision", ""))
 
 
 def _completion_row(completion: Completion) -> _Row:
@@ -572,18 +564,15 @@ def _check_completion(body: Mapping[str, Any]) -> None:
         if kind is int:
             right = type(value) is int and value >= 0
         elif kind is list and right:
-            right = all(map(_is_step, value))
+            steps = [step.values() for step in value if isinstance(step, dict)]
+            kinds = {type(number) for step in steps for number in step}
+            right = len(steps) == len(value) and kinds <= {float, int}
         if not right:
             raise ValueError(f"its {name} cannot be one")
     if "text" not in body:
         raise ValueError("it has no text")
     if body.get("finish_reason") == "error":
         raise ValueError("it failed")
-
-
-def _is_step(step: Any) -> bool:
-    """Whether it is a table of log-probabilities."""
-    return isinstance(step, dict) and {*map(type, step.values())} <= {float, int}
 
 
 def _exported_row(line: bytes) -> _Row:

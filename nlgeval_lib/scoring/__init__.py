@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from nlgeval_lib.scoring.cells import InputError
     from nlgeval_lib.scoring.job import Job, prepared
     from nlgeval_lib.scoring.named import EngineChoice
-    from nlgeval_lib.scoring.rows import Rows, chosen_rows, of_frame
+    from nlgeval_lib.scoring.rows import Rows, chosen_rows, of_frame, read
 
 __all__ = ["EngineChoice", "InputError", "Job", "ProgressBar", "Rows"]
-__all__ += ["chosen_rows", "of_frame", "prepared"]
+__all__ += ["chosen_rows", "of_frame", "prepared", "read"]
 _MODULES = {
     "asking": ("ProgressBar",),
     "cells": ("InputError",),
     "job": ("Job", "prepared"),
     "named": ("EngineChoice",),
-    "rows": ("Rows", "chosen_rows", "of_frame"),
+    "rows": ("Rows", "chosen_rows", "of_frame", "read"),
 }
 
 __getattr__ = loaded_on_use(__name__, _MODULES)

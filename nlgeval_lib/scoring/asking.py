@@ -35,11 +35,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # that end a run gentl
 _TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
 # the fields of `Progress` that `Run` adds up
 COUNTS = ("total", "stored", "done", "failed", *_TOKENS)
-# what a record of a completion has, and of that what only where it is not empty
-_RAW = (
-    *("text", "finish_reason", "prompt_tokens", "completion_tokens", "error", "key"),
-    *("reasoning", "reasoning_tokens"),
-)
+# what a record of a completion has, and what only where it is not empty
+_RAW = ("text", "finish_reason", "prompt_tokens", "completion_tokens", "key")
 _RARE = ("error", "reasoning", "reasoning_tokens")
 # the fields of `Progress` that are added up over the stages of a plan
 _SUMMED = ("done", "failed", *_TOKENS, "seconds")
@@ -124,8 +121,7 @@ def ask(
     try:
         return drive(stages, answer)
     except KeyboardInterrupt:
-        message = f"\n{run.counts['done']:,} completions made now are stored"
-        print(message, file=bar.stream, flush=True)
+        bar.print(f"\n{run.counts['done']:,} completions made now are stored")
         raise
 
 
@@ -156,9 +152,9 @@ def _raw_records(stage: Stage, answers: Sequence[Draws]) -> Iterator[dict[str, A
     for request, draws in zip(stage.requests, answers, strict=True):
         for draw, completion in enumerate(draws):
             record = {"id": request.id, "stage": stage.name, "draw": draw}
-            for name in _RAW:
+            for name in (*_RAW, *_RARE):
                 value = getattr(completion, name)
-                if value or name not in _RARE:
+                if value or name in _RAW:
                     record[name] = value
             yield record
 
@@ -302,8 +298,17 @@ class ProgressBar:
             return
         if self.stream.isatty() or in_notebook():
             self._draw(progress)
-        else:
-            self._print_at_intervals(progress)
+            return
+        # a line at the start, and then not more often than every `_EVERY`
+        moment = time.monotonic()
+        if self._next == -math.inf:
+            self._next = moment + _FIRST
+            if progress.stored < progress.total:
+                needed = f"{progress.total:,} wanted, {progress.stored:,} stored"
+                self.print(f"{self.name}: {needed}")
+        elif moment >= self._next or not progress.left:
+            self._next = moment + _EVERY
+            self.print(f"{self.name}: {self.line(progress)}")
 
     def close(self) -> None:
         """Leave the line, at a stage's end; that of a plan stays for the next."""
@@ -361,19 +366,8 @@ class ProgressBar:
         if not progress.left:
             self.close()
 
-    def _print_at_intervals(self, progress: Progress) -> None:
-        """Print a line at the start, and then not more often than every `_EVERY`."""
-        moment = time.monotonic()
-        if self._next == -math.inf:
-            self._next = moment + _FIRST
-            if progress.stored < progress.total:
-                needed = f"{progress.total:,} wanted, {progress.stored:,} stored"
-                self._print(f"{self.name}: {needed}")
-        elif moment >= self._next or not progress.left:
-            self._next = moment + _EVERY
-            self._print(f"{self.name}: {self.line(progress)}")
-
-    def _print(self, line: str) -> None:
+    def print(self, line: str) -> None:
+        """Print a line where the progress is shown."""
         print(line, file=self.stream, flush=True)
 
 

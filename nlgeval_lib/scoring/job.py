@@ -32,6 +32,11 @@ from nlgeval_lib.scoring.tally import Tally
 # The stages whose completions `Judge.parse` reads; in others a judge writes lists,
 # analyses and the like.
 PARSED = ("score", "criteria", "format")
+# what a record counts of the completions
+_COUNTED = {
+    "completions": ("total", "stored", "done", "failed"),
+    "made_now": ("prompt_tokens", "completion_tokens"),
+}
 # what helps where a column's cells look like lists
 _PACKED = {
     "output": "; a row is one output",
@@ -84,13 +89,11 @@ class Job:
         """
         reasons = self._incomplete()
         if reasons and not self.skip_incomplete:
-            advice = "; --skip-incomplete leaves it without a score"
+            message = reasons[min(reasons)]
+            message += "; --skip-incomplete leaves it without a score"
             if len(reasons) > 1:
-                advice = (
-                    f" ({len(reasons) - 1} more rows lack something; "
-                    "--skip-incomplete leaves them without a score)"
-                )
-            raise InputError(reasons[min(reasons)] + advice)
+                message += f", and {len(reasons) - 1} more rows"
+            raise InputError(message)
         remarks = [rows.repeated(self.data)]
         for ours, number in rows.lists_as_text(self.data).items():
             column = self.data.theirs[ours]
@@ -116,8 +119,7 @@ class Job:
     def _complete_rows(self) -> pd.DataFrame:
         """All rows that can be scored."""
         frame = self.data.frame
-        incomplete = self._incomplete()
-        return frame.iloc[[row for row in range(len(frame)) if row not in incomplete]]
+        return frame.drop(index=frame.index[list(self._incomplete())])
 
     def score(self, bar: ProgressBar) -> pd.DataFrame:
         """The scores of every row, in order: `value, status, reason`, perhaps
@@ -280,31 +282,26 @@ class Job:
             "git": provenance.git(),
             "packages": provenance.packages(),
         }
+        # what is left out where it is empty
         further: dict[str, Any] = {
             "missing_values": list(self.data.missing_values),
             "fitted_on": getattr(self.evaluator, "fitted_on", ""),
         }
-        record |= {name: value for name, value in further.items() if value}
         engine = self.engine
         if engine is not None:
             record["engine"] = engine.name
             record["model"] = engine.model
             record["revision"] = engine.revision
-            further = {}
             if self.store is not None:
                 makers = self.store.makers(engine.model, engine.revision)
                 further["completions_made_by"] = makers
             further["model_named_by_server"] = sorted(getattr(engine, "served", ()))
             further["about"] = getattr(engine, "about", None)
             further["extra_body"] = getattr(engine, "extra_body", None)
-            record |= {name: value for name, value in further.items() if value}
         counts = self.run.counts
-        if counts:
-            names = ("total", "stored", "done", "failed")
-            record["completions"] = {name: counts[name] for name in names}
-            tokens = ("prompt_tokens", "completion_tokens")
-            record["made_now"] = {name: counts[name] for name in tokens}
-        return record
+        for name, kinds in _COUNTED.items():
+            further[name] = counts and {kind: counts[kind] for kind in kinds}
+        return record | {name: value for name, value in further.items() if value}
 
     def summary(self, tally: Tally) -> list[str]:
         """Coverage, what was asked, the signature: a line each."""
@@ -357,12 +354,6 @@ def prepared(
     job.check()
     if not asks:
         return job
-    _connect(job, choice, ready)
-    return job
-
-
-def _connect(job: Job, choice: EngineChoice, ready: Engine | None) -> None:
-    """Give a job its store and its engine: one that is there, or the chosen one."""
     job.store = named.store(choice.store)
     if choice.engine != "replay" and not choice.planning:
         named.check_store(job.store)
@@ -370,6 +361,7 @@ def _connect(job: Job, choice: EngineChoice, ready: Engine | None) -> None:
     if ready is None:
         job.engine = choice.start(job.store)
         named.check_stand_in(job.engine, choice.model, job.store, choice.planning)
+    return job
 
 
 def _settings_as_trained(

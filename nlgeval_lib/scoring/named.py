@@ -271,34 +271,26 @@ def check_stand_in(
     folder = Path(model)
     present = stand_ins(store.folder)
     label = engine.model
-    weights = SMALL
+    size = SMALL
     if folder.is_dir():
         if planning or label == folder.resolve().name:
             return
-        weights = 0
+        size = 0
         for kind in ("*.safetensors", "*.bin", "*.gguf"):
-            weights += sum(path.stat().st_size for path in folder.glob(kind))
-    if weights >= SMALL:
+            size += sum(path.stat().st_size for path in folder.glob(kind))
+    if size >= SMALL:
         if present:
-            names = ", ".join(present)
             raise InputError(
-                f"{store.folder} holds completions of stand-ins ({names}), {label} "
-                "needs a real store"
+                f"{store.folder} holds completions of stand-ins ({', '.join(present)}), "
+                f"{label} needs a real store"
             )
         return
-    problem = (
-        f"{folder} has {weights / 1e6:,.0f} MB of weights: it stands in for {label}"
-    )
     own_store = files.root() / ".nlgeval" / "completions"
-    if store.folder.resolve() == own_store.resolve():
+    is_own = store.folder.resolve() == own_store.resolve()
+    if is_own or (len(store) and not present):
         raise InputError(
-            f"{problem}, and the checkout's own store is for real completions; give "
-            "another with --store"
-        )
-    if len(store) and not present:
-        raise InputError(
-            f"{problem}, and {store.folder} holds other completions; give a new folder "
-            "with --store"
+            f"{folder} has {size / 1e6:,.0f} MB of weights: it stands in for {label}, "
+            f"and {store.folder} is for real completions; give a new folder with --store"
         )
     marks = {**present, label: engine.revision}
     files.write_text(store.folder / STAND_INS, json.dumps(marks, indent=1) + "\n")

@@ -18,13 +18,8 @@ from nlgeval_lib.scoring.asking import duration
 CHARACTERS_A_TOKEN = 4  # by which the tokens of a prompt are estimated
 # The columns of numbers that every plan has.
 COUNTS = (
-    "requests",
-    "completions",
-    "stored",
-    "to_ask",
-    "prompt_tokens",
-    "new_tokens",
-    "limit",
+    *("requests", "completions", "stored", "to_ask"),
+    *("prompt_tokens", "new_tokens", "limit"),
 )
 # Stored completions of a stage from which their mean length says something.
 _ENOUGH = 20
@@ -165,7 +160,13 @@ def in_words(
 
     rate: tokens written a second. prices: for a million prompt and new tokens.
     """
-    yield _stage_table(planned)
+    counts = list(COUNTS)
+    counts.insert(counts.index("stored"), "repeated")
+    table = planned[counts].map("{:,.0f}".format)
+    table.columns = table.columns.str.replace("_", " ")
+    marks = planned["exact"].map({True: "", False: " (estimate)"})
+    table.insert(0, "stage", planned["stage"] + marks)
+    yield table.rename(columns={"limit": "at most"})
     totals = planned[list(COUNTS)].sum()
     prompt, expected, limit = totals[["prompt_tokens", "new_tokens", "limit"]]
     yield (
@@ -174,8 +175,10 @@ def in_words(
     )
     if not totals["to_ask"]:
         return
-    estimate = f"estimated: {CHARACTERS_A_TOKEN} characters a token"
-    yield f"prompt tokens: {prompt:,.0f} ({estimate})"
+    yield (
+        f"prompt tokens: {prompt:,.0f} (estimated: {CHARACTERS_A_TOKEN} characters a "
+        "token)"
+    )
     guess = ""
     if planned["guessed"].any():
         guess = f" (a guess is {GUESS:.0%} of the limit)"
@@ -196,14 +199,3 @@ def in_words(
         )
     if not planned["exact"].all():
         yield "stages marked as estimates depend on answers that are not stored yet"
-
-
-def _stage_table(planned: pd.DataFrame) -> pd.DataFrame:
-    """The counts of each stage, as people read them."""
-    counts = list(COUNTS)
-    counts.insert(counts.index("stored"), "repeated")
-    table = planned[counts].map("{:,.0f}".format)
-    table.columns = table.columns.str.replace("_", " ")
-    marks = planned["exact"].map({True: "", False: " (estimate)"})
-    table.insert(0, "stage", planned["stage"] + marks)
-    return table.rename(columns={"limit": "at most"})

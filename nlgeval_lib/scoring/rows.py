@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -216,16 +217,20 @@ class Rows:
         return np.asarray(self.read(values.tolist(), column, as_number))
 
 
-def read(path: str, format: str = "", dialect: Dialect | None = None) -> Rows:
-    """The rows of a file as they are written there, with no column of ours yet."""
+def read(
+    path: str | os.PathLike[str], format: str = "", dialect: Dialect | None = None
+) -> Rows:
+    """The rows of a file as they are written there: no column is renamed or checked."""
     dialect = dialect or Dialect()
-    file = read_table(path, format, dialect)
+    file = read_table(str(path), format, dialect)
+    given = _plain(file.frame)
     return Rows(
         name=file.name,
-        given=_plain(file.frame),
+        given=given,
+        checked=given,
         sha256=file.sha256,
         remarks=file.remarks,
-        earlier=provenance.record_of(path, file.sha256),
+        earlier=provenance.record_of(str(path), file.sha256),
         words=cells.words_for(file.orders, dialect.decimal),
     )
 
@@ -272,6 +277,7 @@ def chosen_rows(
     rows = replace(
         rows,
         given=rows.given.iloc[:limit],
+        checked=None,
         missing_values=tuple(missing_values or recorded),
         words=[*cells.words_for(values), *rows.words],
     )

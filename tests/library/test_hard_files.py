@@ -96,7 +96,7 @@ def test_who_wants_to_end_does_not_wait_for_a_lock(locked: Path) -> None:
     store = Store(locked)
     asked = []
     store.in_haste = lambda: asked.append(1) or True
-    with pytest.raises(StoreError, match="another process keeps the store"):
+    with pytest.raises(StoreError, match="another process keeps it to itself"):
         store.put_many((), ({"b": 2},))
     assert len(asked) > 1  # it was tried again and again, each time ready to stop
 

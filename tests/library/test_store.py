@@ -451,7 +451,7 @@ def test_what_is_no_store_is_named(tmp_path):
     with pytest.raises(StoreError, match=f"is no store: it has no {FILE}"):
         Store(tmp_path / "new").merge(tmp_path)
     (tmp_path / FILE).touch()
-    with pytest.raises(StoreError, match=f"{FILE} is no store of completions"):
+    with pytest.raises(StoreError, match=f"{FILE} is no store of version"):
         len(Store(tmp_path))
     (tmp_path / FILE).write_bytes(b"no database " * 100)
     with pytest.raises(
