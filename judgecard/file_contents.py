@@ -142,7 +142,6 @@ def _of_labels(name: str, texts: Sequence[str], gaps: str) -> Content | None:
 
 
 def _of_texts(name: str, texts: Sequence[str], gaps: str) -> Content:
-    """The content of a column of names or of longer texts."""
     words = pd.Series(texts).str.split().str.len().median()
     length = np.median([len(text) for text in texts])
     kind: Kind = "name"
@@ -174,7 +173,6 @@ def _stand_for(words: set[str]) -> str:
 
 
 def _numbers(present: Sequence[Any]) -> tuple[list[float], int]:
-    """The numbers among cells, and how many cells are none."""
     numbers = []
     slips = 0
     for value in present:
@@ -189,7 +187,6 @@ def _numbers(present: Sequence[Any]) -> tuple[list[float], int]:
 
 
 def _of_numbers(name: str, numbers: np.ndarray, gaps: str, slips: int) -> Content:
-    """The content of a column of numbers."""
     if not len(numbers):
         return Content(name, "empty", "nothing but words for a missing number")
     values, counts = np.unique(numbers, return_counts=True)

@@ -235,7 +235,6 @@ class _Group:
 def _groups(
     data: Rows, scores: Sequence[str], settings: Settings, by: str | None
 ) -> Iterator[_Group]:
-    """The groups of rows, in the order in which they appear."""
     frame = data.frame
     if by is None and "aspect" in frame.columns and frame["aspect"].nunique() < 2:
         by = ""
@@ -343,7 +342,6 @@ class _Tables:
     def _add_correlations(
         self, group: _Group, grid: Grid, key: Mapping[str, str]
     ) -> None:
-        """A row a score and a baseline."""
         coef = key["coef"]
         level = key["level"]
         rated = int((~np.isnan(group.human)).sum())
@@ -497,7 +495,6 @@ class _Tables:
 
 
 def _words(result: Any) -> dict[str, str]:
-    """What a result says in words."""
     influence = result.influence
     is_notable = influence is not None and influence.is_notable
     return {

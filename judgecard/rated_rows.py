@@ -82,7 +82,6 @@ def prepared(
 
 
 def _with(data: Rows, columns: dict[str, np.ndarray]) -> Rows:
-    """The rows with these columns in place of those of their names."""
     return dataclasses.replace(data, checked=data.frame.assign(**columns))
 
 

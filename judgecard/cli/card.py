@@ -208,7 +208,6 @@ def _write(result: Card, options: Judging) -> None:
 
 
 def _say_card(numbers: Any, written: Sequence[Path], folder: str) -> None:
-    """Say the verdict of a card that is written, and where it is."""
     typer.echo(numbers["verdict"]["sentence"])
     typer.echo(f"written: {', '.join(path.name for path in written)}")
     typer.echo(f"open {Path(folder) / 'card.html'}")
@@ -244,7 +243,6 @@ def _scored(counts: Mapping[str, int]) -> int:
 
 
 def _check_judge(options: Judging) -> None:
-    """Pass where one judge is named."""
     judges = {
         "--prompt": options.prompt,
         "--evaluator": options.evaluator,
@@ -295,7 +293,6 @@ def _of_scores(options: Judging) -> Card:
 
 
 def _own_rows(options: AskedJudge) -> Rows:
-    """The rated rows of a file of one's own."""
     from judgecard import label_sheets
 
     rows = options.proposed(
@@ -323,7 +320,6 @@ def _are_pairs(options: AskedJudge) -> bool:
 
 
 def _own_pairs(options: AskedJudge) -> Paired:
-    """The pairs of a file of one's own, with what people prefer."""
     from judgecard import pair_judges, paired
 
     rows = options.proposed(
@@ -335,7 +331,6 @@ def _own_pairs(options: AskedJudge) -> Paired:
 
 
 def _judge_of(options: Judging, data: Sequence[Any]) -> Asking:
-    """The judge of a card, and how much it is to be asked."""
     from judgecard.asked import Design
 
     design = Design(

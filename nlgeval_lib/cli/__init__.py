@@ -29,7 +29,6 @@ OF_THE_REPOSITORY = (
 
 
 def _needs_the_repository(name: str) -> None:
-    """Add a command that says where it can be run."""
     anything = {"allow_extra_args": True, "ignore_unknown_options": True}
 
     @app.command(name, help="(In the repository alone.)", context_settings=anything)
@@ -117,7 +116,6 @@ def _message(error: Exception) -> str | None:
 
 
 def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning without the place in the code where it arose."""
     print(f"note: {message}", file=sys.stderr)
 
 

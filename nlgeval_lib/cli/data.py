@@ -95,7 +95,6 @@ def data(
 
 
 def _list_presence(names: list[str]) -> None:
-    """Print each data set's size, and whether it is on this machine, or the reason."""
     from nlgeval_lib import datasets
 
     for name in names:

@@ -106,7 +106,6 @@ def parse(
 
 
 def _report(readings: pd.DataFrame, output: str) -> None:
-    """Print a summary of the readings, and write them where that is wanted."""
     from nlgeval_lib.scoring import score_files
 
     _print_readings(readings)
@@ -119,7 +118,6 @@ def _report(readings: pd.DataFrame, output: str) -> None:
 
 
 def _parsers() -> dict[str, Callable[..., Any]]:
-    """The parsers by the names of their functions."""
     from nlgeval_lib import parsers
 
     functions = {}
@@ -132,7 +130,6 @@ def _parsers() -> dict[str, Callable[..., Any]]:
 
 
 def _list_parsers() -> None:
-    """Print the parsers and their options."""
     from nlgeval_lib.scoring import settings
 
     for name, function in _parsers().items():
@@ -205,7 +202,6 @@ def _texts(path: str, format: str, column: str, delimiter: str) -> tuple[Rows, s
 
 
 def _trace(name: str, texts: pd.Series, parser: functools.partial[Any]) -> None:
-    """Print how the parser `rating` reads each text."""
     from nlgeval_lib import parsers
 
     if name != "rating":
@@ -236,7 +232,6 @@ def _readings(
 
 
 def _print_readings(readings: pd.DataFrame) -> None:
-    """Print a summary of several readings, or every field of a single one."""
     from nlgeval_lib.files import plain
 
     if len(readings) > 1:

@@ -100,7 +100,6 @@ def score(options: Score) -> None:
 
 
 def _check_columns(options: Score, data: Rows) -> None:
-    """Raise a ValueError where the scores would overwrite a column."""
     from nlgeval_lib.scoring import score_files
 
     for name in score_files.score_columns(options.column):
@@ -112,7 +111,6 @@ def _check_columns(options: Score, data: Rows) -> None:
 
 
 def _check_job(options: Score, job: Job) -> None:
-    """Raise a ValueError where options of fitting and keeping do not go together."""
     if options.cross_fit and (options.fit or options.load or options.save):
         raise ValueError(
             "--cross-fit fits an evaluator for each fold; leave out --fit, --load and "
@@ -125,7 +123,6 @@ def _check_job(options: Score, job: Job) -> None:
 
 
 def _print_list(options: Score) -> None:
-    """Print every evaluator, and whether it asks a model; or the settings of one."""
     import pandas as pd
 
     from nlgeval_lib import evaluators

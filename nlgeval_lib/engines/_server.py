@@ -223,7 +223,6 @@ def key(variable: str, url: str, plain_http: bool) -> str:
 
 
 def _is_local(host: str) -> bool:
-    """Whether a host is this machine."""
     with contextlib.suppress(ValueError):
         return ipaddress.ip_address(host).is_loopback
     return host == "localhost" or host.endswith(".localhost")
@@ -342,7 +341,6 @@ def read(
 
 
 def _choice(choice: Any, chat: bool, logprobs: bool) -> dict[str, Any]:
-    """One choice as fields of a completion."""
     reason = choice.get("finish_reason") or "stop"
     if reason.lower() in _BROKEN:
         raise _bad(f"finish reason {reason!r}")
@@ -420,7 +418,6 @@ def _steps(logprobs: Any, chat: bool) -> list[list[tuple[str, float]]]:
 
 
 def _counts(usage: Any) -> dict[str, int]:
-    """The numbers of tokens in what a server says that it used."""
     if not isinstance(usage, dict):
         return {}
     details = usage.get("completion_tokens_details")

@@ -53,7 +53,6 @@ def request_key(body: Mapping[str, Any]) -> str:
 
 
 def _sha256(text: str) -> str:
-    """The sha256 of a text, as 64 hex digits."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -81,7 +80,6 @@ def _canonical(schema: Mapping[str, Any] | str | None) -> str | None:
 
 
 def _as_texts(value: Any) -> Any:
-    """One text as a tuple of texts; every other value as it is."""
     return (value,) if isinstance(value, str) else value
 
 
@@ -152,7 +150,6 @@ class Sampling:
             )
 
     def _forms(self) -> list[str]:
-        """The names of the structured forms that are set."""
         names = ("choice", "regex", "json_schema")
         return [name for name in names if getattr(self, name) is not None]
 
@@ -362,7 +359,6 @@ class Engine(contextlib.AbstractContextManager["Engine"], ABC):
         self.close()
 
     def _made(self, ask: Ask, *, text: str, **facts: Any) -> Completion:
-        """A finished completion of this engine's model."""
         return Completion(
             ask.key, text, model=self.model, revision=self.revision, **facts
         )

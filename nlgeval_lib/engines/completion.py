@@ -59,7 +59,6 @@ class Progress:
 
 
 def _finished(batch: Iterable[Completion]) -> list[Completion]:
-    """Those of a batch that did not fail."""
     return [completion for completion in batch if completion.finish_reason != "error"]
 
 
@@ -190,7 +189,6 @@ class _Completing:
         return replace(_ELSEWHERE, key=key)
 
     def _failures(self) -> tuple[Failure, ...]:
-        """The completions that could not be made, in the order of the requests."""
         failures = []
         for request, keys in zip(self.requests, self.keys, strict=True):
             for draw, key in enumerate(keys):

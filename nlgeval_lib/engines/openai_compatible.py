@@ -537,7 +537,6 @@ class Pace:
         self._begin_rounds()
 
     def _begin_rounds(self) -> None:
-        """Count rounds, answers and seconds anew."""
         self._smaller = 0
         self._rounds_held = 0
         self._answers = 0

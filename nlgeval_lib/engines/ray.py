@@ -261,7 +261,6 @@ class RayEngine(Engine):
     # -- replicas
 
     def _start(self) -> _Worker:
-        """A new replica, which begins to load."""
         actor = self._new_actor()
         return _Worker(actor, actor.start.remote())
 
@@ -269,7 +268,6 @@ class RayEngine(Engine):
         return any(worker.open for worker in self._replicas)
 
     def _feed(self, worker: _Worker, sampling: Sampling) -> None:
-        """Give blocks to a replica that is up, until it has enough."""
         while worker.starting is None:
             block = self._next_block(worker)
             if not block:

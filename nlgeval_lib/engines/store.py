@@ -258,7 +258,6 @@ class Store(contextlib.AbstractContextManager["Store"]):
         return {key.hex() for key, _ in pairs if key in claimed}
 
     def _free_claims(self, database: sqlite3.Connection) -> None:
-        """Remove the claims of claimants that have ended."""
         owners = []
         for path in self.folder.glob("*.claims"):
             try:
@@ -488,7 +487,6 @@ def _checksum(record: bytes) -> int:
 
 
 def _row(body: dict[str, Any]) -> _Row:
-    """The row of a record."""
     record = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     if record != files.whole(record):
         record = json.dumps(body, separators=(",", ":"))
@@ -501,7 +499,6 @@ def _row(body: dict[str, Any]) -> _Row:
 
 
 def _completion_row(completion: Completion) -> _Row:
-    """The row of a completion; what has its usual value is left out."""
     key = completion.key
     if completion.finish_reason == "error" or completion.error:
         raise ValueError(
@@ -593,7 +590,6 @@ _STORES: weakref.WeakSet[Store] = weakref.WeakSet()
 
 
 def _close_all() -> None:
-    """Close every store of this process."""
     for store in list(_STORES):
         store.close()
 

@@ -92,7 +92,6 @@ class TransformersEngine(Engine):
         dtype: str,
         load_options: dict[str, Any],
     ) -> Any:
-        """Load tokenizer and model; the model's configuration."""
         import transformers as hf
 
         config = hf.AutoConfig.from_pretrained(model, revision=revision)
@@ -231,7 +230,6 @@ class TransformersEngine(Engine):
     def _run(
         self, batch: list[_Prompt], sampling: Sampling, room: int
     ) -> list[Completion]:
-        """The completions of one batch."""
         import torch
 
         from nlgeval_lib.engines._sampler import Sampler, StopTexts

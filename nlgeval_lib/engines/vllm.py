@@ -166,7 +166,6 @@ class VLLMEngine(Engine):
         return refused
 
     def _params(self, sampling: Sampling, seed: int | None) -> Any:
-        """The settings as vLLM has them; seed: of one draw."""
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
@@ -186,7 +185,6 @@ class VLLMEngine(Engine):
         )
 
     def _completion(self, ask: Ask, output: Any, sampling: Sampling) -> Completion:
-        """The completion of an ask in a finished output of vLLM's."""
         [sequence] = output.outputs
         if sequence.finish_reason not in ("stop", "length"):
             reason = f"vLLM ended the completion with {sequence.finish_reason!r}"

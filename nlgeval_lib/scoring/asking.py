@@ -128,7 +128,6 @@ def ask(
 def _answers(
     stage: Stage, engine: Engine, store: Store | None, bar: ProgressBar, run: Run
 ) -> Answers:
-    """The completions of a stage, shown while they come."""
     progress = Progress(total=0, stored=0)
 
     def report(latest: Progress, batch: Sequence[Completion] = ()) -> None:
@@ -347,7 +346,6 @@ class ProgressBar:
         return self._sum
 
     def _draw(self, progress: Progress) -> None:
-        """Draw the live line, or draw it anew."""
         from tqdm.auto import tqdm
 
         if self._bar is None:

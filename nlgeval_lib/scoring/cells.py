@@ -197,7 +197,6 @@ def as_number(value: Any) -> float:
 
 
 def _as_float(value: Any) -> float | None:
-    """The number of a cell, None where it is not one."""
     if isinstance(value, str):
         # Python reads 1_000, and the digits of other scripts, as numbers too.
         if "_" in value or not value.isascii():

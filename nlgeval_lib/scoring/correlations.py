@@ -382,7 +382,6 @@ def averaged(
 
 
 def _mean_cell(cells: pd.DataFrame, rounding: str) -> dict[str, Any]:
-    """The mean of cells with its interval, as the columns of a table."""
     value = float(cells["value"].mean(skipna=False))
     # The mean has the first cell's signature, but an interval of its own.
     stated, *judge = cells["signature"].iat[0].partition("|judge:")

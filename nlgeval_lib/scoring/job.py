@@ -117,7 +117,6 @@ class Job:
         return rows.incomplete(self.data, needs, self.name, advice=advice)
 
     def _complete_rows(self) -> pd.DataFrame:
-        """All rows that can be scored."""
         frame = self.data.frame
         return frame.drop(index=frame.index[list(self._incomplete())])
 

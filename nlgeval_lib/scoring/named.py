@@ -104,7 +104,6 @@ class EngineChoice:
         return engine
 
     def _check(self) -> None:
-        """Raise an InputError where no model or no engine that can ask it is named."""
         name = self.engine
         if name not in ENGINES:
             raise InputError(

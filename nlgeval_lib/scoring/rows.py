@@ -376,7 +376,6 @@ def _fitting(rows: Rows) -> Rows:
 
 
 def _has_number(rows: Rows, column: str) -> bool:
-    """Whether any cell of a column is a number, as ratings are."""
     for text in dict.fromkeys(map(str, rows.given[column])):
         with contextlib.suppress(InputError):
             read = rows.read([text], RATING, as_number)
@@ -409,7 +408,6 @@ def _far(rows: Rows, ours: str, values: np.ndarray) -> str:
 
 
 def _may_be_id(value: Any) -> bool:
-    """Whether a cell can name an input or a system."""
     return isinstance(value, str | int) and bool(str(value).strip())
 
 

@@ -172,7 +172,6 @@ def parsed(
 
 
 def _unknown(name: str, by_name: Iterable[str], subject: str, flag: str) -> str:
-    """That there is no such setting, with the nearest name and those there are."""
     names = ", ".join(key for key in by_name if "." not in key) or "none"
     return (
         f"{flag} {name}: {subject} has no option {name!r}{meant(name, by_name, '.')} "
@@ -252,7 +251,6 @@ def parameters(target: Any) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
 
 
 def _takes_any_keyword(function: Any) -> bool:
-    """Whether a function or class takes keyword arguments that it does not name."""
     arguments = inspect.signature(function).parameters.values()
     return any(argument.kind is argument.VAR_KEYWORD for argument in arguments)
 

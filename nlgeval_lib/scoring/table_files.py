@@ -134,7 +134,6 @@ def called(path: str) -> str:
 
 
 def _content(path: str) -> bytes:
-    """The bytes of a file, or of standard input."""
     try:
         if path != STDIN:
             content = Path(path).read_bytes()
@@ -202,7 +201,6 @@ def _frame(file: TableFile, rows: Iterable[tuple[str, Any]]) -> pd.DataFrame:
 
 
 def _check_names(file: TableFile, columns: Iterable[str]) -> None:
-    """Raise an InputError for a column whose name cannot be used."""
     for column in columns:
         if not column.strip():
             raise InputError(
