@@ -22,23 +22,20 @@ By = Annotated[str | None, option(help="Groups of rows; default aspect, '' for n
 class Rated(Proposing):
     """How rows with scores and ratings are read."""
 
-    scale: Annotated[
-        str, option(metavar="LOW-HIGH", help="The scores' scale, such as 1-5.")
-    ] = ""
-    human_scale: Annotated[
-        str, option(metavar="LOW-HIGH", help="The ratings' scale, where it is known.")
-    ] = ""
-    reverse: Annotated[
-        Several, option(help="A column in which less is better (repeatable).")
-    ] = None
-    input_format: Annotated[
-        str, option(help="The file's format, where its name does not say.")
-    ] = ""
+    scale: str = option("", metavar="LOW-HIGH", help="The scores' scale, such as 1-5.")
+    human_scale: str = option(
+        "", metavar="LOW-HIGH", help="The ratings' scale, where it is known."
+    )
+    reverse: Several = option(
+        None, help="A column in which less is better (repeatable)."
+    )
+    input_format: str = option(
+        "", help="The file's format, where its name does not say."
+    )
 
-    sheet: Annotated[
-        Several,
-        option(help="A filled sheet of `nlgeval label`, one a rater (repeatable)."),
-    ] = None
+    sheet: Several = option(
+        None, help="A filled sheet of `nlgeval label`, one a rater (repeatable)."
+    )
 
     def chosen(self, path: str, **more: Any) -> Rows:
         """The rows of a file as `Reading.chosen`, with the answers of the sheets."""

@@ -65,65 +65,54 @@ class AskedJudge(Rated, Planning):
     """A judge that is asked, and the rated rows that it is asked about."""
 
     config: Config = ""
-    prompt: Annotated[
-        str,
-        option(help="A prompt in a text file, with {output}, {source}, {aspect}, ..."),
-    ] = ""
-    evaluator: Annotated[
-        str, option("--evaluator", "-e", help="In its place: an evaluator by its name.")
-    ] = ""
-    judge: Annotated[
-        str,
-        option(
-            help="Who is asked, run here: a judge of `nlgeval models`, by vLLM where it "
-            "is installed, else by transformers; mini is the miniature one."
-        ),
-    ] = ""
-    data: Annotated[
-        Several, option(help="A data set by name (repeatable); see `nlgeval data`.")
-    ] = None
-    input: Annotated[
-        str, option("--input", "-i", help="Rated rows of your own: CSV, JSONL, ...")
-    ] = ""
+    prompt: str = option(
+        "", help="A prompt in a text file, with {output}, {source}, {aspect}, ..."
+    )
+    evaluator: str = option(
+        "", "--evaluator", "-e", help="In its place: an evaluator by its name."
+    )
+    judge: str = option(
+        "",
+        help="Who is asked, run here: a judge of `nlgeval models`, by vLLM where it "
+        "is installed, else by transformers; mini is the miniature one.",
+    )
+    data: Several = option(
+        None, help="A data set by name (repeatable); see `nlgeval data`."
+    )
+    input: str = option(
+        "", "--input", "-i", help="Rated rows of your own: CSV, JSONL, ..."
+    )
     set: Settings = None
-    rubric: Annotated[str, option(help="A rubric for all rows (prometheus).")] = ""
-    plugin: Annotated[
-        Several, option(help="A Python file with evaluators; its code is run.")
-    ] = None
-    aspect: Annotated[str, option(help="Only this aspect of the sets.")] = ""
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the sample.")] = 0
+    rubric: str = option("", help="A rubric for all rows (prometheus).")
+    plugin: Several = option(
+        None, help="A Python file with evaluators; its code is run."
+    )
+    aspect: str = option("", help="Only this aspect of the sets.")
+    seed: int = typer.Option(0, min=0, help="The seed of the sample.")
 
 
 class Judging(AskedJudge):
     """The options of `card`."""
 
-    scores: Annotated[
-        str, option(help="In its place: a file of scores that were made elsewhere.")
-    ] = ""
+    scores: str = option(
+        "", help="In its place: a file of scores that were made elsewhere."
+    )
     matrix: Matrix = ""
-    demo: Annotated[
-        bool,
-        typer.Option("--demo", help="Recorded GPT-4o on SummEval: no key, no network."),
-    ] = False
-    fresh: Annotated[
-        bool,
-        typer.Option("--fresh", help="With --demo: compute it, with all figures."),
-    ] = False
-    score: Annotated[str, typer.Option(help="The column of --scores.")] = "value"
-    items: Annotated[
-        int | None,
-        option(min=3, help="About so many outputs a set, whole inputs, by --seed."),
-    ] = None
-    repeat: Annotated[
-        int, typer.Option(min=1, help="How often each judgment is asked.")
-    ] = 1
-    probes: Annotated[
-        bool,
-        typer.Option("--probes", help="Ask about changed outputs too (see the page)."),
-    ] = False
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="The folder of the card.")
-    ] = "card"
+    demo: bool = typer.Option(
+        False, "--demo", help="Recorded GPT-4o on SummEval: no key, no network."
+    )
+    fresh: bool = typer.Option(
+        False, "--fresh", help="With --demo: compute it, with all figures."
+    )
+    score: str = typer.Option("value", help="The column of --scores.")
+    items: int | None = option(
+        None, min=3, help="About so many outputs a set, whole inputs, by --seed."
+    )
+    repeat: int = typer.Option(1, min=1, help="How often each judgment is asked.")
+    probes: bool = typer.Option(
+        False, "--probes", help="Ask about changed outputs too (see the page)."
+    )
+    output: str = typer.Option("card", "--output", "-o", help="The folder of the card.")
 
 
 @command("card", _Itself)  # type: ignore[arg-type]
@@ -439,7 +428,7 @@ class Comparing(Rated):
 
     first: Annotated[str, typer.Argument(help="The judge as it was: a card, or a log.")]
     second: Annotated[str, typer.Argument(help="The new one.")]
-    score: Annotated[str, typer.Option(help="Of logs, the column of scores.")] = "value"
+    score: str = typer.Option("value", help="Of logs, the column of scores.")
 
 
 @command("compare", group)

@@ -42,10 +42,8 @@ class Doctor(Rated):
     file: Annotated[
         str, typer.Argument(help="Rows, or a tool's log: CSV, TSV, JSONL, JSON, ...")
     ]
-    score: Annotated[
-        Several, option(help="A column with a judge's scores (repeatable).")
-    ] = None
-    human: Annotated[str, option(help="The column with people's ratings.")] = ""
+    score: Several = option(None, help="A column with a judge's scores (repeatable).")
+    human: str = option("", help="The column with people's ratings.")
 
 
 @command("doctor")

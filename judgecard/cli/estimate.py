@@ -54,9 +54,9 @@ class Estimate(Rated):
     by: By = None
     topic: Topic = None
     confidence: Confidence = 0.95
-    format: Annotated[
-        Literal["text", "csv", "jsonl"], typer.Option(help="The form of the tables.")
-    ] = "text"
+    format: Literal["text", "csv", "jsonl"] = typer.Option(
+        "text", help="The form of the tables."
+    )
 
 
 class PlanLabels(Rated):
@@ -72,15 +72,15 @@ class PlanLabels(Rated):
     score: Score = "value"
     human: Human = None
     by: By = None
-    sd: Annotated[
-        float | None, option(help="Without a file: spread of one system's ratings.")
-    ] = None
-    correlation: Annotated[
-        float | None, option(help="Without a file: the judge's with the ratings.")
-    ] = None
-    inputs: Annotated[
-        int | None, option(help="Without a file: inputs that the judge scores.")
-    ] = None
+    sd: float | None = option(
+        None, help="Without a file: spread of one system's ratings."
+    )
+    correlation: float | None = option(
+        None, help="Without a file: the judge's with the ratings."
+    )
+    inputs: int | None = option(
+        None, help="Without a file: inputs that the judge scores."
+    )
     confidence: Confidence = 0.95
 
 

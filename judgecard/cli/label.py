@@ -17,21 +17,19 @@ class Label(Proposing):
     file: Annotated[
         str, typer.Argument(help="Rows with outputs: CSV, JSONL, JSON, ...")
     ]
-    output: Annotated[
-        str, typer.Option("--output", "-o", help="The sheet, a CSV file.")
-    ] = "labels.csv"
-    n: Annotated[int, typer.Option("--n", min=1, help="Rows to rate, in all.")] = 100
-    by: Annotated[
-        str,
-        option(
-            help="Strata, as many rows of each: a column's values, or quarters of its "
-            "numbers."
-        ),
-    ] = ""
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the draw.")] = 0
-    input_format: Annotated[
-        str, option(help="The file's format, where its name does not say.")
-    ] = ""
+    output: str = typer.Option(
+        "labels.csv", "--output", "-o", help="The sheet, a CSV file."
+    )
+    n: int = typer.Option(100, "--n", min=1, help="Rows to rate, in all.")
+    by: str = option(
+        "",
+        help="Strata, as many rows of each: a column's values, or quarters of its "
+        "numbers.",
+    )
+    seed: int = typer.Option(0, min=0, help="The seed of the draw.")
+    input_format: str = option(
+        "", help="The file's format, where its name does not say."
+    )
 
 
 @command("label")

@@ -54,69 +54,54 @@ class Meta(Rated):
             help="CSV, TSV, JSONL, JSON or parquet with scores and ratings."
         ),
     ]
-    score: Annotated[Several, option(help="A column with scores (repeatable).")] = None
-    human: Annotated[
-        str,
-        option(
-            help="The column with the ratings (default human, with --pairs preference);"
-            " a pattern (rating_*) takes the mean of all such columns, each a rater."
-        ),
-    ] = ""
-    level: Annotated[
-        Several, option(help="A level: dataset, input, system (repeatable).")
-    ] = None
-    coef: Annotated[
-        Several,
-        option(help="pearson, spearman, kendall-a, -b, -c or acc-eq (repeatable)."),
-    ] = None
+    score: Several = option(None, help="A column with scores (repeatable).")
+    human: str = option(
+        "",
+        help="The column with the ratings (default human, with --pairs preference);"
+        " a pattern (rating_*) takes the mean of all such columns, each a rater.",
+    )
+    level: Several = option(None, help="A level: dataset, input, system (repeatable).")
+    coef: Several = option(
+        None, help="pearson, spearman, kendall-a, -b, -c or acc-eq (repeatable)."
+    )
     by: By = None
-    ci: Annotated[
-        str,
-        typer.Option(
-            help="The interval: auto, none, fisher; boot-/wide-/jack- rows, inputs, "
-            "systems, both; careful-both. The test follows it."
-        ),
-    ] = "auto"
-    n_boot: Annotated[
-        int, typer.Option(min=1, help="Resamples of an interval that resamples.")
-    ] = 1000
-    n_perm: Annotated[
-        int, typer.Option(min=1, help="Exchanges of systems, at system level.")
-    ] = 1000
-    seed: Annotated[int, typer.Option(min=0, help="The seed of every resampling.")] = 0
-    correct: Annotated[
-        str, typer.Option(help="For many tests: none, bonferroni, holm, bh, by.")
-    ] = "holm"
-    compare: Annotated[
-        bool, typer.Option(help="Compare the scores with each other.")
-    ] = True
-    baselines: Annotated[
-        bool, typer.Option(help="Output length and random scores beside them.")
-    ] = True
-    family: Annotated[
-        str | None,
-        option(help="Families of systems; default system_family, '' for none."),
-    ] = None
-    topic: Annotated[
-        str | None, option(help="Topics of inputs; default topic, '' for none.")
-    ] = None
-    pairs: Annotated[
-        bool,
-        typer.Option("--pairs", help="Rows are pairs: verdicts against `preference`."),
-    ] = False
-    labels: Annotated[
-        bool,
-        typer.Option(
-            "--labels", help="Scores are labels: kappa, accuracy, which for which."
-        ),
-    ] = False
-    format: Annotated[
-        Literal["text", "csv", "markdown", "jsonl"],
-        typer.Option(help="The form of the tables."),
-    ] = "text"
-    output: Annotated[
-        str, option("--output", "-o", help="Write here instead of the terminal.")
-    ] = ""
+    ci: str = typer.Option(
+        "auto",
+        help="The interval: auto, none, fisher; boot-/wide-/jack- rows, inputs, "
+        "systems, both; careful-both. The test follows it.",
+    )
+    n_boot: int = typer.Option(
+        1000, min=1, help="Resamples of an interval that resamples."
+    )
+    n_perm: int = typer.Option(
+        1000, min=1, help="Exchanges of systems, at system level."
+    )
+    seed: int = typer.Option(0, min=0, help="The seed of every resampling.")
+    correct: str = typer.Option(
+        "holm", help="For many tests: none, bonferroni, holm, bh, by."
+    )
+    compare: bool = typer.Option(True, help="Compare the scores with each other.")
+    baselines: bool = typer.Option(
+        True, help="Output length and random scores beside them."
+    )
+    family: str | None = option(
+        None, help="Families of systems; default system_family, '' for none."
+    )
+    topic: str | None = option(
+        None, help="Topics of inputs; default topic, '' for none."
+    )
+    pairs: bool = typer.Option(
+        False, "--pairs", help="Rows are pairs: verdicts against `preference`."
+    )
+    labels: bool = typer.Option(
+        False, "--labels", help="Scores are labels: kappa, accuracy, which for which."
+    )
+    format: Literal["text", "csv", "markdown", "jsonl"] = typer.Option(
+        "text", help="The form of the tables."
+    )
+    output: str = option(
+        "", "--output", "-o", help="Write here instead of the terminal."
+    )
 
 
 @command("meta")

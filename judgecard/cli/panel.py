@@ -21,17 +21,16 @@ class Panel(Rated):
     file: Annotated[
         str, typer.Argument(help="CSV, TSV, JSONL, JSON or parquet; a row an output.")
     ]
-    score: Annotated[
-        Several,
-        option(help="A judge's column, or a pattern, judge_* (repeatable)."),
-    ] = None
-    human: Annotated[
-        Several, option(help="A column with ratings, or a pattern (repeatable).")
-    ] = None
+    score: Several = option(
+        None, help="A judge's column, or a pattern, judge_* (repeatable)."
+    )
+    human: Several = option(
+        None, help="A column with ratings, or a pattern (repeatable)."
+    )
     by: By = None
-    format: Annotated[
-        Literal["text", "csv", "jsonl"], typer.Option(help="The form of the table.")
-    ] = "text"
+    format: Literal["text", "csv", "jsonl"] = typer.Option(
+        "text", help="The form of the table."
+    )
 
 
 @command("panel")

@@ -19,15 +19,10 @@ class Watching(AskedJudge):
     """The options of `card watch`."""
 
     folder: Annotated[str, typer.Argument(help="Where its answers are kept.")]
-    items: Annotated[
-        int, typer.Option(min=3, help="About so many outputs are kept.")
-    ] = 50
-    level: Annotated[
-        float,
-        option(
-            help="The chance that a change is reported where there is none.  [0.05]"
-        ),
-    ] = 0.05
+    items: int = typer.Option(50, min=3, help="About so many outputs are kept.")
+    level: float = option(
+        0.05, help="The chance that a change is reported where there is none.  [0.05]"
+    )
 
 
 @command("watch", group)
