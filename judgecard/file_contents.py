@@ -301,9 +301,11 @@ def proposed(rows: Rows, contents: Sequence[Content]) -> Proposal:
     for name in free:
         if name in mapping.values() or name in recorded:
             continue
-        if not _may_be_measured(by_name[name]):
+        column = by_name[name]
+        if not _may_be_measured(column):
             continue
-        if _is_rating(by_name[name]):
+        looks_rated = column.kind == "rating" and not _OF_JUDGE.search(name)
+        if looks_rated or _OF_PEOPLE.search(name):
             rated.append(name)
             reasons[name] = "few different numbers"
         elif _OF_JUDGE.search(name):
@@ -314,7 +316,10 @@ def proposed(rows: Rows, contents: Sequence[Content]) -> Proposal:
         # whose ratings is said: other columns of few numbers may be a judge's
         scores += rated
         rated = []
-    aspects = _known_aspects()
+    # a column that is called as an aspect of a data set has a criterion's ratings
+    aspects: set[str] = set()
+    for data_set in datasets.NAMES:
+        aspects.update(aspect.lower() for aspect in datasets.spec(data_set).scale)
     criteria = [name for name in rated if name.lower() in aspects]
     raters = [name for name in rated if name.lower() not in aspects]
     if RATER in rows.theirs and raters and not has_ratings:
@@ -330,21 +335,6 @@ def _may_be_measured(column: Content) -> bool:
     if is_fact(column.name) or column.name.endswith("seen_in_training"):
         return False
     return not _COUNTED.fullmatch(column.name)
-
-
-def _is_rating(column: Content) -> bool:
-    """Whether a column of numbers may be a person's ratings, by its name and cells."""
-    if _OF_PEOPLE.search(column.name):
-        return True
-    return column.kind == "rating" and not _OF_JUDGE.search(column.name)
-
-
-def _known_aspects() -> set[str]:
-    """The aspects of all data sets: a column of that name has a criterion's ratings."""
-    aspects: set[str] = set()
-    for name in datasets.NAMES:
-        aspects.update(aspect.lower() for aspect in datasets.spec(name).scale)
-    return aspects
 
 
 def _texts(
@@ -390,7 +380,13 @@ def _places(
     # there are fewer systems than inputs, as a rule
     systems = sorted(systems, key=lambda name: rows.given[name].nunique())
     for system, place in product(systems, inputs):
-        if place == system or not _crossed(rows.given[place], rows.given[system]):
+        if place == system:
+            continue
+        # each input has every system once
+        table = pd.crosstab(
+            rows.given[place].astype(str), rows.given[system].astype(str)
+        )
+        if min(table.shape) < 2 or not (table.to_numpy() == 1).all():
             continue
         crossed_names = {}
         if "input_id" not in rows.theirs:
@@ -401,12 +397,6 @@ def _places(
             reasons[system] = f"each value once beside each of {place}"
         return crossed_names
     return {}
-
-
-def _crossed(inputs: pd.Series, systems: pd.Series) -> bool:
-    """Whether columns name inputs and systems: each input has every system once."""
-    table = pd.crosstab(inputs.astype(str), systems.astype(str))
-    return min(table.shape) > 1 and bool((table.to_numpy() == 1).all())
 
 
 def _of_pairs(rows: Rows) -> Proposal:

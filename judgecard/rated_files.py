@@ -258,7 +258,16 @@ def _groups(
     )
     flat = not any(key in frame.columns for key in rows.IDS)
     if flat:
-        _check_flat(settings)
+        needing = [
+            f"--level {level}" for level in settings.levels if level != "dataset"
+        ]
+        if settings.ci.endswith(("inputs", "systems", "both")):
+            needing.append(f"--ci {settings.ci}")
+        if needing:
+            raise InputError(
+                f"{needing[0]} needs the columns input_id and system_id "
+                "(--map input_id=YOURS)"
+            )
     places = rated_columns.places(frame)
     human = frame[rows.RATING].to_numpy(dtype=float)
     for label, members in rated_columns.grouped(data, by):
@@ -275,18 +284,6 @@ def _groups(
             ratings,
             None if families is None else families[members],
             None if topics is None else topics[members],
-        )
-
-
-def _check_flat(settings: Settings) -> None:
-    """Raises: InputError where settings need to know inputs and systems."""
-    options = [f"--level {level}" for level in settings.levels if level != "dataset"]
-    if settings.ci.endswith(("inputs", "systems", "both")):
-        options.append(f"--ci {settings.ci}")
-    if options:
-        raise InputError(
-            f"{options[0]} needs the columns input_id and system_id "
-            "(--map input_id=YOURS)"
         )
 
 

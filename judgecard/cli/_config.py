@@ -20,39 +20,25 @@ class CardGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-def _take(context: typer.Context, path: str) -> str:
+def _take(context: typer.Context, option: typer.CallbackParam, path: str) -> str:
     """Take what a file says for the options that the command line does not name."""
     # that there is no such file, the command says when it runs
     if Path(path).is_file():
         from judgecard import config_files
 
-        context.default_map = config_files.read(path, _fields(context))
+        fields = [parameter.name or "" for parameter in context.command.params]
+        if option.name == "matrix":
+            context.default_map, _ = config_files.read_plan(path, fields)
+        else:
+            context.default_map = config_files.read(path, fields)
     return path
-
-
-def _fields(context: typer.Context) -> list[str]:
-    """The fields of the command's options."""
-    return [parameter.name or "" for parameter in context.command.params]
 
 
 def check_files(*paths: str) -> None:
-    """Pass where the files that say the options are there.
-
-    Raises: ValueError naming one that is not.
-    """
+    """Raise a ValueError for a file of options that is not there."""
     for path in paths:
         if path and not Path(path).is_file():
             raise ValueError(f"{path}: there is no such file")
-
-
-def _take_plan(context: typer.Context, path: str) -> str:
-    """Take what a plan says for the options that the command line does not name."""
-    if Path(path).is_file():
-        from judgecard import config_files
-
-        options, _ = config_files.read_plan(path, _fields(context))
-        context.default_map = options
-    return path
 
 
 Config = Annotated[
@@ -71,7 +57,7 @@ Matrix = Annotated[
     option(
         "--matrix",
         is_eager=True,
-        callback=_take_plan,
+        callback=_take,
         metavar="PLAN",
         help="A TOML file with prompts, models and the other options: each judge asked.",
     ),

@@ -164,8 +164,11 @@ class _Completing:
         if self.store is not None:
             self.completions = self.store.get_many(self.places)
         missing = []
+        part, parts = self.engine.shard
         for key, (request, draw) in self.places.items():
-            if key not in self.completions and self._in_shard(key):
+            # by its hash, so that all parts are alike
+            is_here = int(key[:8], 16) % parts == part - 1
+            if is_here and key not in self.completions:
                 missing.append(Ask.from_draw(request, draw, key, self.sampling))
         stored = len(self.completions)
         state = Progress(total=stored + len(missing), stored=stored)
@@ -197,11 +200,6 @@ class _Completing:
                     failure = Failure(request.id, draw, key, one.error, one.passing)
                     failures.append(failure)
         return tuple(failures)
-
-    def _in_shard(self, key: str) -> bool:
-        """Whether this run is to ask for a key; a hash, so that all parts are alike."""
-        part, parts = self.engine.shard
-        return parts == 1 or int(key[:8], 16) % parts == part - 1
 
     def _completed(self, missing: list[Ask]) -> Iterator[_Batch]:
         """The missing completions, batch by batch."""

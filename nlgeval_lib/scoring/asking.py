@@ -5,7 +5,6 @@ Ctrl-C loses none.
 from __future__ import annotations
 
 import contextlib
-import inspect
 import math
 import signal
 import sys
@@ -171,7 +170,6 @@ class Gentle:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._waiting = False
-        self._raised = False
         self.pending = False
 
     def __getattr__(self, name: str) -> Any:
@@ -195,13 +193,10 @@ class Gentle:
             raise KeyboardInterrupt
 
     def hear(self, *_: Any) -> None:
-        """The signals' handler: interrupts at the second one, or an engine without
-        `stop`.
-        """
+        """The signals' handler: interrupts at the second one, or an engine without `stop`."""
         again = self.pending
         self.pending = True
         if again or (self._waiting and not self._stopping()):
-            self._raised = True
             raise KeyboardInterrupt
 
     def generate(
@@ -211,26 +206,17 @@ class Gentle:
         batches: Any = self._engine.generate(asks, sampling)
         with contextlib.closing(batches):
             while True:
+                # Only while the engine is waited for may a signal interrupt: a batch
+                # that was yielded is being stored.
+                self._waiting = True
                 try:
-                    # Only while the engine is waited for may a signal interrupt: a
-                    # batch that was yielded is being stored.
-                    self._waiting = True
-                    late = self.pending and not self._stopping() and not self._raised
-                    if late:
-                        self._raised = True
-                        batch = batches.throw(KeyboardInterrupt())
-                    else:
-                        batch = next(batches)
-                except StopIteration:
-                    return
-                except KeyboardInterrupt:
-                    if inspect.getgeneratorstate(batches) == inspect.GEN_CLOSED:
-                        raise
-                    # The signal came a moment before the engine was waited for.
-                    self._raised = False
-                    continue
+                    if self.pending and not self._stopping():
+                        raise KeyboardInterrupt
+                    batch = next(batches, None)
                 finally:
                     self._waiting = False
+                if batch is None:
+                    return
                 yield batch
 
     def _stopping(self) -> bool:

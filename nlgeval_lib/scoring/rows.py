@@ -363,8 +363,13 @@ def _fitting(rows: Rows) -> Rows:
         except InputError as error:
             if not is_rating:
                 plan = plan.without(ours, f"not taken for {ours}, as {error}")
-                if ours in IDS and rows.given[names[0]].map(_may_be_id).any():
-                    # without any, the column holds something else
+                column = rows.given[names[0]]
+                is_id = column.map(lambda cell: isinstance(cell, str | int))
+                # without any, the column holds something else
+                if (
+                    ours in IDS
+                    and (is_id & (column.astype(str).str.strip() != "")).any()
+                ):
                     unfit[ours] = " + ".join(names)
             elif not _has_number(rows, names[0]):
                 problem = "words, so no rating (--values 'no=0,yes=1' reads words)"
@@ -405,10 +410,6 @@ def _far(rows: Rows, ours: str, values: np.ndarray) -> str:
         f"from {low:g} to {high:g}, so no rating beside {least:g} to {most:g} "
         f"(--map {ours}={ours} takes it)"
     )
-
-
-def _may_be_id(value: Any) -> bool:
-    return isinstance(value, str | int) and bool(str(value).strip())
 
 
 # -- before the first row is scored
