@@ -33,10 +33,7 @@ def identify(
         label = name or folder.resolve().name
         return label, revision or weights.revision(folder)
     if model.startswith((".", "/", "~")):
-        raise EngineError(
-            f"no model at {model}: give a folder with config.json and weights, "
-            "or a hub id"
-        )
+        raise EngineError(f"no model at {model}: give a folder of weights, or a hub id")
     return name or model, revision
 
 

@@ -103,10 +103,7 @@ class ScriptedEngine(Engine):
         batch_size: int = 32,
     ) -> None:
         if isinstance(answers, str):
-            raise ValueError(
-                "answers is one text: give a list of texts, or a function of request "
-                "and draw"
-            )
+            raise ValueError("answers is one text: give a list of texts, or a function")
         self.model = model
         self.revision = revision
         self.batch_size = batch_size

@@ -193,7 +193,7 @@ class Gentle:
             raise KeyboardInterrupt
 
     def hear(self, *_: Any) -> None:
-        """The signals' handler: interrupts at the second one, or an engine without `stop`."""
+        """The signals' handler: interrupts the second time, or an engine without stop."""
         again = self.pending
         self.pending = True
         if again or (self._waiting and not self._stopping()):

@@ -254,10 +254,7 @@ def _mapped(
         if not matching:
             raise InputError(f"{text}{lacks(name, columns, column)}")
         if ours in sources and ours != "references":
-            raise InputError(
-                f"{text}{ours} is mapped twice; only references may have several "
-                "columns"
-            )
+            raise InputError(f"{text}{ours} is mapped twice; only references may be")
         if "*" in ours and not star:
             raise InputError(
                 f"{text}a pattern on the left needs one on the right, such as {ours}"
@@ -282,8 +279,7 @@ def _mapped(
             name_here = ours.replace("*", own_part, 1)
             if name_here in sources or (name_here in columns and name_here != match):
                 raise InputError(
-                    f"{text}{match} would be {name_here}, which another column is "
-                    "already"
+                    f"{text}{match} would be {name_here}, another column is that"
                 )
             sources[name_here] = [match]
     return sources

@@ -237,8 +237,7 @@ class Grid:
             if missing.any():
                 name = getattr(values, "name", None) or "score"
                 raise ValueError(
-                    f"{missing.sum()} rated rows have no {name}, and missing scores "
-                    "are an error here"
+                    f"{missing.sum()} rated rows have no {name}, which is an error here"
                 )
         return "drop"
 

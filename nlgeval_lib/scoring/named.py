@@ -160,8 +160,7 @@ def local_judge(name: str) -> tuple[str, str]:
         model = weights.judge(name).id
         if weights.folder(model) is None:
             raise InputError(
-                f"--judge {name}: its weights are not here; "
-                f"`nlgeval models --fetch {model}` brings them"
+                f"--judge {name}: `nlgeval models --fetch {model}` brings its weights"
             )
     for engine in ("vllm", "transformers"):
         if importlib.util.find_spec(engine) is not None:

@@ -139,8 +139,7 @@ def _content(path: str) -> bytes:
             content = Path(path).read_bytes()
         elif sys.stdin is None or sys.stdin.closed:
             raise InputError(
-                "standard input is closed: there is nothing to read; name a file, or "
-                "pipe the rows in"
+                "standard input is closed; name a file, or pipe the rows in"
             )
         else:
             content = sys.stdin.buffer.read()
@@ -182,8 +181,7 @@ def _frame(file: TableFile, rows: Iterable[tuple[str, Any]]) -> pd.DataFrame:
     for place, record in rows:
         if not isinstance(record, dict):
             raise InputError(
-                f"{file.name}, {place}: {type(record).__name__} where an object "
-                "with named columns is needed"
+                f"{file.name}, {place}: {type(record).__name__} where an object is needed"
             )
         if all(cell is None or not str(cell).strip() for cell in record.values()):
             blank += 1
@@ -273,8 +271,7 @@ def _loaded(text: str, name: str, line: int = 0) -> Any:
         value = files.from_json(text, object_pairs_hook=_object)
         if _depth(value) > _DEEPEST:
             raise ValueError(
-                f"lists or objects more than {_DEEPEST} deep within each other; leave "
-                "that column out"
+                f"lists or objects more than {_DEEPEST} deep within each other"
             )
         return value
     except ValueError as error:
