@@ -144,11 +144,7 @@ def grouped(
         yield label, np.flatnonzero(column == label)
 
 
-def baselines(
-    frame: pd.DataFrame,
-    seed: int,
-    constant: bool,
-) -> dict[str, Any]:
+def baselines(frame: pd.DataFrame, seed: int, constant: bool) -> dict[str, Any]:
     """What costs nothing, beside the scores: name -> a value a row."""
     columns: dict[str, Any] = {}
     texts = [None if is_missing(text) else text for text in frame.get("output", ())]

@@ -78,9 +78,7 @@ def doctor(options: Doctor) -> None:
     def read(mapping: Sequence[str], values: Sequence[str]) -> Rows:
         more = _with(options, mapping, values)
         return more.chosen(
-            options.file,
-            format=options.input_format,
-            named=request.scores,
+            options.file, format=options.input_format, named=request.scores
         )
 
     try:

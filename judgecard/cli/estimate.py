@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from judgecard.cli._rated import By, Rated, as_text, columns_named, in_one_column
-from nlgeval_lib.cli._options import (
-    Several,
-    command,
-    note,
-    option,
-    say,
-)
+from nlgeval_lib.cli._options import Several, command, note, option, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +32,7 @@ Human = Annotated[
 
 
 Topic = Annotated[
-    str | None,
-    option(help="Topics of inputs, as units; default topic, '' for none."),
+    str | None, option(help="Topics of inputs, as units; default topic, '' for none.")
 ]
 
 

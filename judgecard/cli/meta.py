@@ -181,11 +181,7 @@ def _rows(options: Meta, ours: str) -> Rows:
     named = options.score or ()
     needs = [] if options.human or options.pairs else ["human"]
     rows = options.proposed(
-        options.file,
-        needs,
-        format=options.input_format,
-        named=named,
-        mapping=mapping,
+        options.file, needs, format=options.input_format, named=named, mapping=mapping
     )
     if ours != "human" or options.human:
         return rows
@@ -252,10 +248,7 @@ def _report_missing(table: pd.DataFrame, scores: Sequence[str]) -> int:
 def _of_result(result: Result, format: str) -> str:
     """Both tables and the notes; csv and jsonl have no notes, and every column."""
     if format == "jsonl":
-        both = {
-            "correlations": result.correlations,
-            "differences": result.differences,
-        }
+        both = {"correlations": result.correlations, "differences": result.differences}
         return as_text(both, format)
     tables = {
         "Correlation with human ratings": result.correlations,

@@ -102,9 +102,7 @@ def _read(options: Panel) -> tuple[Rows, list[str], list[str]]:
     scores = list(options.score or [])
     humans = list(options.human or ["human"])
     rows = options.read(
-        options.file,
-        format=options.input_format,
-        named=scores + humans,
+        options.file, format=options.input_format, named=scores + humans
     )
     scores = columns_named(rows, scores)
     humans = columns_named(rows, humans)

@@ -53,10 +53,7 @@ def watch(options: Watching) -> None:
     same = run.keep_distinct()
     if same:
         note(f"{same} rows ask what another row asks, and are left out")
-    facts = {
-        "engine": run.engine.name,
-        "revision": run.engine.revision,
-    }
+    facts = {"engine": run.engine.name, "revision": run.engine.revision}
     fields = run.fingerprint(facts)
     if Path(options.folder, FILE).is_file():
         watched = Watch.read(options.folder)

@@ -111,12 +111,7 @@ class Reading:
         self.plans[Path(rows.name).name] = rows.plan.recorded()
 
     def chosen(
-        self,
-        path: str,
-        *,
-        format: str = "",
-        mapping: Sequence[str] = (),
-        **more: Any,
+        self, path: str, *, format: str = "", mapping: Sequence[str] = (), **more: Any
     ) -> Rows:
         """The rows of a file or a data set; nothing is said.
 

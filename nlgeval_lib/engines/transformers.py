@@ -86,11 +86,7 @@ class TransformersEngine(Engine):
         self.context = int(context or min(self._tokenizer.model_max_length, 1 << 20))
 
     def _load(
-        self,
-        model: str,
-        revision: str | None,
-        dtype: str,
-        load_options: dict[str, Any],
+        self, model: str, revision: str | None, dtype: str, load_options: dict[str, Any]
     ) -> Any:
         import transformers as hf
 
@@ -305,11 +301,7 @@ class TransformersEngine(Engine):
         )
 
     def _count_to_stop(
-        self,
-        prompt: list[int],
-        new_tokens: list[int],
-        count: int,
-        stops: Sequence[str],
+        self, prompt: list[int], new_tokens: list[int], count: int, stops: Sequence[str]
     ) -> int:
         """How many of the new tokens it takes until a stop text is complete."""
         while count > 1:

@@ -239,10 +239,7 @@ def lacks(name: str, columns: Sequence[str], column: str) -> str:
 
 
 def _mapped(
-    name: str,
-    columns: Sequence[str],
-    mapping: Iterable[str],
-    left_out: dict[str, str],
+    name: str, columns: Sequence[str], mapping: Iterable[str], left_out: dict[str, str]
 ) -> dict[str, list[str]]:
     """Our column -> those that the user named for it."""
     sources: dict[str, list[str]] = {}

@@ -152,10 +152,7 @@ class Job:
         bar.start(f"{self.name} training")
         with contextlib.closing(bar):
             self.evaluator.fit(
-                rated.frame,
-                engine=self.engine,
-                store=self.store,
-                progress=bar.report,
+                rated.frame, engine=self.engine, store=self.store, progress=bar.report
             )
 
     def cross_fit(self, folds: int, bar: ProgressBar) -> pd.DataFrame:
