@@ -102,8 +102,8 @@ def text_or_file(value: str) -> str:
 
 def settings_of(target: Any) -> dict[str, Setting]:
     """The settings of a class or function that can be written as text, by name. Those
-    of `sampling` have their plain names, and `sampling.n`; those of another stage
-    are `list_sampling.n`.
+    of `sampling` have their plain names (or `sampling.n` beside an own `n`), those of
+    another stage are `list_sampling.n`.
     """
     settings: dict[str, Setting] = {}
     samplings: list[str] = []
@@ -112,14 +112,11 @@ def settings_of(target: Any) -> dict[str, Setting]:
             samplings.append(name)
         elif name not in _OF_COMMAND and set(takes) - {type(None)}:
             settings.setdefault(name, Setting(name, takes, default))
-    # An argument of the target's own keeps the plain name.
-    plain_names = set(settings)
     for sampling in samplings:
         for name, default, takes in parameters(Sampling):
-            setting = Setting(name, takes, default, sampling)
-            settings[f"{sampling}.{name}"] = setting
-            if sampling == "sampling" and name not in plain_names:
-                settings[name] = setting
+            is_plain = sampling == "sampling" and name not in settings
+            key = name if is_plain else f"{sampling}.{name}"
+            settings[key] = Setting(name, takes, default, sampling)
     return settings
 
 
@@ -192,9 +189,6 @@ def described(target: Any) -> list[tuple[str, str, str]]:
             continue
         default = setting.default
         if setting.part_of:
-            # The long form, `sampling.n`, is listed only where the plain name is taken.
-            if "." in name and by_name[setting.name].part_of:
-                continue
             default = sampling_defaults.get(setting.name, default)
         text = "needed" if setting.default is _NEEDED else repr(default)
         rows.append((name, setting.in_words(allowed.get(name, ())), text))
