@@ -150,7 +150,7 @@ def commands(count: int) -> dict[str, list[str]]:
                 "meta s.parquet --no-baselines --coef pearson --ci none"
             ),
         }
-    nlgeval = [sys.executable, "-m", "nlgeval_lib.cli"]
+    nlgeval = [sys.executable, "-m", "nlgeval_lib"]
     full = {}
     for title, words in chosen.items():
         full[title] = [*nlgeval, *words.split()]

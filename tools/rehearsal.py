@@ -357,7 +357,7 @@ def _run_notebooks(jobs: str) -> int:
     """Run the notebooks that read a judge or a metric; the exit code."""
     from reproduction.study import catalogue
 
-    command = [sys.executable, "-m", "nlgeval_lib.cli", "run"]
+    command = [sys.executable, "-m", "nlgeval_lib", "run"]
     for output in catalogue.load().outputs:
         if output.covers and (output.judges or output.metrics):
             command.append(output.id)

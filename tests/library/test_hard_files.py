@@ -18,7 +18,7 @@ from nlgeval_lib.engines.store import Store, StoreError
 from nlgeval_lib.files import replacing
 from nlgeval_lib.scoring import read
 
-NLGEVAL = [sys.executable, "-m", "nlgeval_lib.cli"]
+NLGEVAL = [sys.executable, "-m", "nlgeval_lib"]
 ROOT = Path(__file__).parents[2]
 
 

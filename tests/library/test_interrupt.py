@@ -100,7 +100,7 @@ def test_a_second_signal_ends_a_run_whose_server_hangs(judge, tmp_path):
     command = [
         sys.executable,
         "-m",
-        "nlgeval_lib.cli",
+        "nlgeval_lib",
         "score",
         "-e",
         "geval",

@@ -396,7 +396,7 @@ def _saved_by(output: str, folder, mirror: str) -> dict[str, bytes]:
         "NLGEVAL_HOME": str(folder / "state"),
         "NLGEVAL_DATA_MIRROR": mirror,
     }
-    command = [sys.executable, "-m", "nlgeval_lib.cli", "run", output, "--force"]
+    command = [sys.executable, "-m", "nlgeval_lib", "run", output, "--force"]
     done = subprocess.run(
         command,
         env={**os.environ, "NLGEVAL_OFFLINE": "1", **places},
