@@ -36,7 +36,7 @@ _DATA = {
 }
 # By names in a dict of their own, {"bleu": "reference_metrics:Bleu"}.
 _ENGINES = "nlgeval_lib.engines"
-_DICTS = {"nlgeval_lib.evaluators": "_BUILT_IN", _ENGINES: "_ENGINES"}
+_DICTS = {"nlgeval_lib.evaluators": "_BUILT_IN", _ENGINES: "CLASSES"}
 Origin = tuple[str, str]  # a module, and a name in it ("" for the module itself)
 
 

@@ -63,7 +63,7 @@ _MODULES = {
     "transformers": ("TransformersEngine",),
     "vllm": ("VLLMEngine",),
 }
-_ENGINES = {
+CLASSES = {
     "vllm": "VLLMEngine",
     "transformers": "TransformersEngine",
     "openai": "OpenAIEngine",
@@ -79,18 +79,16 @@ def make(name: str, /, **options: Any) -> Engine:
     """The engine of a short name (vllm, transformers, openai, replay or scripted), with
     its class's options; model="mini" is the miniature judge of the repository.
     """
-    if name not in _ENGINES:
+    if name not in CLASSES:
         from nlgeval_lib.names import meant
 
-        suggestion = meant(name, _ENGINES, "")
-        raise ValueError(
-            f"engine {name!r}: known are {', '.join(_ENGINES)}{suggestion}"
-        )
+        suggestion = meant(name, CLASSES, "")
+        raise ValueError(f"engine {name!r}: known are {', '.join(CLASSES)}{suggestion}")
     if options.get("model") == "mini" and name in ("vllm", "transformers"):
         from nlgeval_lib.engines.models import miniature
 
         options["model"] = str(miniature())
-    engine: Engine = __getattr__(_ENGINES[name])(**options)
+    engine: Engine = __getattr__(CLASSES[name])(**options)
     return engine
 
 

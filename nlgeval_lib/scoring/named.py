@@ -23,13 +23,7 @@ from nlgeval_lib.names import extra, meant
 from nlgeval_lib.scoring.cells import InputError
 from nlgeval_lib.scoring.settings import parameters, parsed
 
-# The engines' classes by name; an engine's module is loaded when it is first started.
-_CLASSES = {
-    "openai": "OpenAIEngine",
-    "vllm": "VLLMEngine",
-    "transformers": "TransformersEngine",
-}
-ENGINES = (*_CLASSES, "replay")
+ENGINES = ("openai", "vllm", "transformers", "replay")
 # Fewer bytes of weights are a stand-in's; each model that a paper here asked has more.
 SMALL = 500_000_000
 STAND_INS = "stand-ins.json"  # in a store: the tiny models whose completions it holds
@@ -77,11 +71,11 @@ class EngineChoice:
             recorded = store() if recorded is None else recorded
             return engines.ReplayEngine(recorded, **common)
         # `engines` loads the module of a class when it is asked for.
-        kind = getattr(engines, _CLASSES[name])
-        arguments = parsed(
-            kind, self.settings, f"engine {name}", "--engine-set", common
-        )
+        kind = getattr(engines, engines.CLASSES[name])
+        subject = f"engine {name}"
+        arguments = parsed(kind, self.settings, subject, "--engine-set", common)
         local = name != "openai"
+        make = functools.partial(kind, **arguments)
         try:
             if self.planning and local:
                 engine: Any = self._stand_in(arguments)
@@ -89,13 +83,14 @@ class EngineChoice:
                 # one engine's arguments say how many GPUs it takes
                 gpus = arguments.get("tensor_parallel_size", 1)
                 gpus *= arguments.get("pipeline_parallel_size", 1)
-                address = self.on.partition("=")[2]
-                make = functools.partial(kind, **arguments)
                 engine = engines.RayEngine(
-                    make, replicas=self.replicas, address=address, gpus=gpus
+                    make,
+                    replicas=self.replicas,
+                    address=self.on.partition("=")[2],
+                    gpus=gpus,
                 )
             else:
-                engine = kind(**arguments)
+                engine = make()
         except (ValueError, TypeError) as error:
             raise InputError(f"engine {name}: {error}") from error
         if self.planning and not local:
