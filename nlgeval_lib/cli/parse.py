@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nlgeval_lib.cli._options import (
-    EXIT,
     SOME_MISSING,
     Delimiter,
     Settings,
-    app,
+    command,
     echo,
-    for_owner_only,
     note,
     option,
     summary,
@@ -37,82 +35,71 @@ PARSERS = (
 )
 # what every parser's result has
 _SHARED = ("value", "status", "reason", "rule")
-HELP = f"""Read scores, feedback or error analyses out of texts; nothing is asked of a
-model.
-
-Prints how many texts have a value, by which rule, and why the others have none;
---output writes every reading.
-
-\b
-Examples:
-  echo "Fluent. Score: 4/5" | nlgeval parse --parser rating --low 1 --high 5
-  nlgeval parse -p rating --low 1 --high 3 --label Coherence --column text \\
-      raw.jsonl --output read.csv
-
-\b
-{EXIT}
-"""
 
 
-@app.command(help=HELP)
-def parse(
+class Parse:
+    """The options of `parse`."""
+
     file: Annotated[
         str, typer.Argument(help="The file: JSONL, JSON, CSV, TSV, parquet, .txt.")
-    ] = "-",
-    parser: Annotated[
-        str, option("--parser", "-p", help="The parser; --list has all.")
-    ] = "",
-    low: Annotated[str, option(help="The scale's lowest score.")] = "",
-    high: Annotated[str, option(help="The scale's highest score.")] = "",
-    label: Annotated[str, option(help="The name of the score to read.")] = "",
-    set: Settings = None,
-    column: Annotated[
-        str, option(help="The column of the texts.  [text, completion, ...]")
-    ] = "",
-    format: Annotated[
-        str, option(help="The format: jsonl, json, csv, tsv, parquet, text, lines.")
-    ] = "",
-    delimiter: Delimiter = "",
-    output: Annotated[
-        str,
-        option("--output", "-o", help="Write all readings: CSV, TSV, JSONL, parquet."),
-    ] = "",
-    trace: Annotated[
-        bool,
-        option("--trace", help="How ratings are read: each number, its cue, and more."),
-    ] = False,
-    list_all: Annotated[
-        bool, option("--list", help="List the parsers and their options.")
-    ] = False,
-) -> None:
-    """See HELP."""
+    ] = "-"
+    parser: str = option("", "--parser", "-p", help="The parser; --list has all.")
+    low: str = option("", help="The scale's lowest score.")
+    high: str = option("", help="The scale's highest score.")
+    label: str = option("", help="The name of the score to read.")
+    set: Settings = None
+    column: str = option("", help="The column of the texts.  [text, completion, ...]")
+    format: str = option(
+        "", help="The format: jsonl, json, csv, tsv, parquet, text, lines."
+    )
+    delimiter: Delimiter = ""
+    output: str = option(
+        "", "--output", "-o", help="Write all readings: CSV, TSV, JSONL, parquet."
+    )
+    trace: bool = option(
+        False, "--trace", help="How ratings are read: each number, its cue, and more."
+    )
+    list_all: bool = option(False, "--list", help="List the parsers and their options.")
+
+
+@command("parse")
+def parse(options: Parse) -> None:
+    """Read scores, feedback or error analyses out of texts; nothing is asked of a
+    model.
+
+    Prints how many texts have a value, by which rule, and why the others have none;
+    --output writes every reading.
+
+    \b
+    Examples:
+      echo "Fluent. Score: 4/5" | nlgeval parse --parser rating --low 1 --high 5
+      nlgeval parse -p rating --low 1 --high 3 --label Coherence --column text \\
+          raw.jsonl --output read.csv
+    """
+    from nlgeval_lib import parsers
     from nlgeval_lib.scoring import score_files
 
-    if list_all:
+    if options.list_all:
         _list_parsers()
         return
-    if output:
-        score_files.check_output(output, file, rows="readings")
-    settings = [*(set or ())]
-    for name, value in {"label": label, "high": high, "low": low}.items():
-        if value:
-            settings.insert(0, f"{name}={value}")
-    function = _parser(parser, settings)
-    texts, name_of_column = _texts(file, format, column, delimiter)
-    if trace:
-        _trace(parser, texts.given[name_of_column], function)
-    else:
-        _report(_readings(texts, name_of_column, function), output)
-
-
-def _report(readings: pd.DataFrame, output: str) -> None:
-    from nlgeval_lib.scoring import score_files
-
+    if options.output:
+        score_files.check_output(options.output, options.file, rows="readings")
+    function = _parser(options)
+    rows, column = _texts(options)
+    texts = rows.given[column]
+    if options.trace:
+        if options.parser != "rating":
+            raise ValueError(
+                "--trace tells how parser rating reads; give --parser rating"
+            )
+        for text in texts:
+            typer.echo("\n".join(parsers.trace(text, **function.keywords)) + "\n")
+        return
+    readings = _readings(rows, column, function)
     _print_readings(readings)
-    if output:
-        with for_owner_only():
-            score_files.write(readings, output)
-        typer.echo(f"written: {output}")
+    if options.output:
+        score_files.write(readings, options.output)
+        typer.echo(f"written: {options.output}")
     if not (readings["status"] == "ok").any():
         raise typer.Exit(SOME_MISSING)
 
@@ -138,12 +125,18 @@ def _list_parsers() -> None:
             typer.echo(f"{'':20}   {setting}: {values} [{default}]")
 
 
-def _parser(name: str, settings: list[str]) -> functools.partial[Any]:
-    """A parser by its name, with its settings: a function of one text."""
+def _parser(options: Parse) -> functools.partial[Any]:
+    """The parser that is asked for, with its settings: a function of one text."""
     from nlgeval_lib.names import meant
     from nlgeval_lib.scoring.cells import InputError
     from nlgeval_lib.scoring.settings import parsed
 
+    name = options.parser
+    settings = []
+    for setting in ("low", "high", "label"):
+        if value := getattr(options, setting):
+            settings.append(f"{setting}={value}")
+    settings += options.set or ()
     functions = _parsers()
     if not name:
         raise InputError("which parser? Give --parser, or --list")
@@ -162,13 +155,16 @@ def _parser(name: str, settings: list[str]) -> functools.partial[Any]:
     return function
 
 
-def _texts(path: str, format: str, column: str, delimiter: str) -> tuple[Rows, str]:
+def _texts(options: Parse) -> tuple[Rows, str]:
     """The texts of a file as rows, and the column that they are in."""
     import pandas as pd
 
     from nlgeval_lib.scoring import rows, table_files
     from nlgeval_lib.scoring.cells import InputError
 
+    path = options.file
+    format = options.format
+    column = options.column
     is_text = path == table_files.STDIN or Path(path).suffix.lower() == ".txt"
     if format in ("text", "lines") or (is_text and not format):
         if column:
@@ -184,7 +180,7 @@ def _texts(path: str, format: str, column: str, delimiter: str) -> tuple[Rows, s
             )
         chosen = lines if format == "lines" else [content]
         return rows.of_frame(pd.DataFrame({"text": chosen}), name), "text"
-    table = rows.read(path, format, table_files.Dialect(delimiter))
+    table = rows.read(path, format, table_files.Dialect(options.delimiter))
     if column and column not in table.columns:
         raise InputError(f"--column {table.lacks(column)}")
     usual = [name for name in COLUMNS if name in table.columns]
@@ -199,15 +195,6 @@ def _texts(path: str, format: str, column: str, delimiter: str) -> tuple[Rows, s
             place = table.place(str(row), column)
             raise InputError(f"{place}: {type(value).__name__} where a text is needed")
     return table, column
-
-
-def _trace(name: str, texts: pd.Series, parser: functools.partial[Any]) -> None:
-    from nlgeval_lib import parsers
-
-    if name != "rating":
-        raise ValueError("--trace tells how parser rating reads; give --parser rating")
-    for text in texts:
-        typer.echo("\n".join(parsers.trace(text, **parser.keywords)) + "\n")
 
 
 def _readings(

@@ -199,9 +199,8 @@ def check_store(store: Store) -> None:
 
 def plugin(path: str) -> None:
     """Run a Python file, so that the evaluators that it registers are known."""
-    spec = importlib.util.spec_from_file_location(
-        f"nlgeval_plugin_{Path(path).stem}", path
-    )
+    name = f"nlgeval_plugin_{Path(path).stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if not Path(path).is_file():
         raise InputError(f"plugin {path}: no such file")
     if spec is None or spec.loader is None:
