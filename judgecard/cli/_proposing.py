@@ -20,15 +20,18 @@ if TYPE_CHECKING:
 class Proposing(Reading):
     """How rows are read of which no name says what they hold."""
 
-    def proposed(self, path: str, needs: Sequence[str], **more: Any) -> Rows:
+    def proposed(
+        self, path: str, needs: Sequence[str], rows: Rows | None = None, **more: Any
+    ) -> Rows:
         """The rows of a file, as `read`; what is needed and not named is proposed.
 
         What is taken is shown, and kept with the plan of columns. At a terminal it is
         asked whether it is so; else it is taken.
 
-        needs: of "output" and "human".
+        needs: of "output" and "human". rows: what `chosen` gives, where it is there.
         """
-        rows = self.chosen(path, **more)
+        if rows is None:
+            rows = self.chosen(path, **more)
         proposal = self.propose(rows, needs)
         if proposal:
             rows = self.chosen(path, **more)

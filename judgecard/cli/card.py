@@ -24,6 +24,7 @@ from nlgeval_lib.cli._options import (
     note,
     option,
     prices,
+    run_plugins,
     say,
 )
 
@@ -281,12 +282,11 @@ def _of_scores(options: Judging) -> Card:
     )
 
 
-def _own_rows(options: AskedJudge) -> Rows:
+def _own_rows(options: AskedJudge, rows: Rows | None = None) -> Rows:
     from judgecard import label_sheets
 
-    rows = options.proposed(
-        options.input, ["output", "human"], format=options.input_format
-    )
+    needs = ["output", "human"]
+    rows = options.proposed(options.input, needs, rows, format=options.input_format)
     data = options.rated(rows, [], ["human"])
     note(label_sheets.unequal(data.frame))
     if options.sheet:
@@ -295,7 +295,7 @@ def _own_rows(options: AskedJudge) -> Rows:
     return data
 
 
-def _are_pairs(options: AskedJudge) -> bool:
+def _are_pairs(options: AskedJudge, rows: Rows) -> bool:
     """Whether the judge compares two outputs, or the rows of the file are pairs."""
     from judgecard.pair_judges import OUTPUTS
     from nlgeval_lib.prompts import prompt_files
@@ -304,15 +304,14 @@ def _are_pairs(options: AskedJudge) -> bool:
         return True
     if options.prompt and prompt_files.read(options.prompt).of_pairs:
         return True
-    rows = options.chosen(options.input, format=options.input_format)
     return {*OUTPUTS} <= {*rows.theirs}
 
 
-def _own_pairs(options: AskedJudge) -> Paired:
+def _own_pairs(options: AskedJudge, rows: Rows) -> Paired:
     from judgecard import pair_judges, paired
 
     rows = options.proposed(
-        options.input, pair_judges.NEEDED, format=options.input_format
+        options.input, pair_judges.NEEDED, rows, format=options.input_format
     )
     verdicts = rows.only(lambda name: name == "preference")
     note(pair_judges.code_of(verdicts, ["preference"]))
@@ -338,23 +337,21 @@ def rated_sets(options: AskedJudge) -> list[Any]:
     """
     from judgecard import asked
     from judgecard.judged import of_aspect, of_rows, with_human_scale
-    from nlgeval_lib.scoring import named
     from nlgeval_lib.scoring.cells import InputError
 
     scale_of(options.scale)
     _take_local_judge(options)
-    for path in options.plugin or ():
-        say(f"the code of {path} is run")
-        named.plugin(path)
+    run_plugins(options.plugin)
     lacking = _lacking(options)
     data: list[Any] = [asked.load(name) for name in options.data or ()]
     if options.input:
         human_scale = scale_of(options.human_scale, "--human-scale")
         try:
-            if _are_pairs(options):
-                data.append(_own_pairs(options))
+            rows = options.chosen(options.input, format=options.input_format)
+            if _are_pairs(options, rows):
+                data.append(_own_pairs(options, rows))
             else:
-                rated = of_rows(_own_rows(options))
+                rated = of_rows(_own_rows(options, rows))
                 data.append(with_human_scale(rated, human_scale))
         except InputError as error:
             lacking.append(str(error))

@@ -233,15 +233,6 @@ class Scoring(Reading, Planning):
         None, help="A Python file with evaluators; its code is run (repeatable)."
     )
 
-    def plugins(self) -> None:
-        """Run the plugins' files."""
-        from nlgeval_lib.scoring import named
-
-        for path in self.plugin or ():
-            if Path(path).is_file():
-                say(f"the code of {path} is run")
-            named.plugin(path)
-
     def rows(self, instead: str = "") -> Rows:
         """The rows, or with the same settings those of the file `instead`."""
         return self.read(
@@ -281,6 +272,16 @@ class Scoring(Reading, Planning):
             return
         subject = f"{job.name} on {job.data.name}: {len(job.data):,} rows, "
         self.plan(subject, job.planned(), job.engine, job.store)
+
+
+def run_plugins(paths: Several) -> None:
+    """Run the files of `--plugin`."""
+    from nlgeval_lib.scoring import named
+
+    for path in paths or ():
+        if Path(path).is_file():
+            say(f"the code of {path} is run")
+        named.plugin(path)
 
 
 def command(

@@ -14,6 +14,7 @@ from nlgeval_lib.cli._options import (
     failures,
     note,
     option,
+    run_plugins,
     summary,
 )
 
@@ -76,7 +77,7 @@ def score(options: Score) -> None:
     rows without a score than --max-missing, or all of them: a file that is there stays
     then, and NAME.unscored is written beside it.
     """
-    options.plugins()
+    run_plugins(options.plugin)
     if options.list_all or options.options:
         return _print_list(options)
     _check_paths(options)

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from nlgeval_lib.cli._options import Scoring, Several, command, echo, failures, option
+from nlgeval_lib.cli._options import (
+    Scoring,
+    Several,
+    command,
+    echo,
+    failures,
+    option,
+    run_plugins,
+)
 
 if TYPE_CHECKING:
     from reproduction.study import EngineOptions
@@ -78,7 +86,7 @@ def completions(options: Completions) -> None:
     """
     from nlgeval_lib.scoring import ProgressBar, named
 
-    options.plugins()
+    run_plugins(options.plugin)
     _check_options(options)
     if not options.evaluator:
         raise typer.Exit(_fill_catalogue(options))
