@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -25,17 +26,6 @@ if TYPE_CHECKING:
     from judgecard.rated_files import Result, Settings
     from nlgeval_lib.scoring.rows import Rows
 
-SETTINGS = (
-    "ci",
-    "n_boot",
-    "n_perm",
-    "seed",
-    "correct",
-    "compare",
-    "baselines",
-    "family",
-    "topic",
-)
 # how the ends of an interval are called, and their column
 INTERVALS = {
     "ci": "95% interval",
@@ -196,13 +186,15 @@ def _settings(options: Meta) -> Settings:
     """What is to be computed, as the options say."""
     from judgecard import rated_files
 
-    fields = {name: getattr(options, name) for name in SETTINGS}
-    coefs = options.coef or ("pearson", "spearman", "kendall-b")
-    return rated_files.Settings(
-        levels=tuple(dict.fromkeys(options.level or ("dataset",))),
-        coefs=tuple(dict.fromkeys(coefs)),
-        **fields,
-    )
+    said: dict[str, Any] = {}
+    if options.level:
+        said["levels"] = tuple(dict.fromkeys(options.level))
+    if options.coef:
+        said["coefs"] = tuple(dict.fromkeys(options.coef))
+    for field in dataclasses.fields(rated_files.Settings):
+        if hasattr(options, field.name):
+            said[field.name] = getattr(options, field.name)
+    return rated_files.Settings(**said)
 
 
 def _judges_of_pairs(options: Meta) -> None:
