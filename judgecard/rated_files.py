@@ -4,6 +4,7 @@ score follows them better.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -404,16 +405,20 @@ class _Tables:
         for kind, ratings in group.raters.items():
             kind_before = f"{kind} " if kind else ""
             label = CEILING.format(kind=kind_before, n=len(ratings))
-            row: dict[str, Any] = {**key, "score": label}
-            try:
-                result = grid.ceiling(
-                    ratings, key["coef"], key["level"], **self.interval
-                )
-            except ValueError as error:
-                row |= {"reason": str(error), "signature": ""}
-            else:
-                row |= self._numbers(_VALUE, result) | _words(result)
+            sides = (ratings, key["coef"], key["level"])
+            measure = functools.partial(grid.ceiling, *sides, **self.interval)
+            row = {**key, "score": label, **self._measured(_VALUE, measure)}
             self.correlations.append({**row, "baseline": True})
+
+    def _measured(
+        self, columns: Mapping[str, str], measure: Callable[[], Any], **empty: float
+    ) -> dict[str, Any]:
+        """Numbers and words of a result; where `statistics` refuses, `empty` and why."""
+        try:
+            result = measure()
+        except ValueError as error:
+            return {**empty, "reason": str(error), "signature": ""}
+        return self._numbers(columns, result) | _words(result)
 
     def _add_differences(
         self, group: _Group, grid: Grid, key: Mapping[str, str]
@@ -432,16 +437,12 @@ class _Tables:
         if ci not in ("none", "fisher"):
             options |= {"ci": grid.interval(ci), "n_boot": self.settings.n_boot}
         for first, second in combinations(group.scores, 2):
-            row: dict[str, Any] = {**key, "first": first, "second": second}
             sides = (group.scores[first], group.scores[second], group.human)
-            try:
-                result = grid.compare(*sides, **options)
-            except ValueError as error:
-                row |= {"difference": NAN, "p": NAN}
-                row |= {"reason": str(error), "signature": ""}
-            else:
-                row |= self._numbers(_DIFFERENCE, result) | _words(result)
-            self.differences.append(row)
+            measure = functools.partial(grid.compare, *sides, **options)
+            measured = self._measured(_DIFFERENCE, measure, difference=NAN, p=NAN)
+            self.differences.append(
+                {**key, "first": first, "second": second} | measured
+            )
 
     def _numbers(self, columns: Mapping[str, str], result: Any) -> dict[str, Any]:
         """The numbers of a result; by default also those for these systems, and other
