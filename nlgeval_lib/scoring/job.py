@@ -283,6 +283,8 @@ class Job:
             "missing_values": list(self.data.missing_values),
             "fitted_on": getattr(self.evaluator, "fitted_on", ""),
         }
+        record |= _present(further)
+        further = {}
         engine = self.engine
         if engine is not None:
             record["engine"] = engine.name
@@ -297,7 +299,7 @@ class Job:
         counts = self.run.counts
         for name, kinds in _COUNTED.items():
             further[name] = counts and {kind: counts[kind] for kind in kinds}
-        return record | {name: value for name, value in further.items() if value}
+        return record | _present(further)
 
     def summary(self, tally: Tally) -> list[str]:
         """Coverage, what was asked, the signature: a line each."""
@@ -376,6 +378,10 @@ def _settings_as_trained(
     omitted = views[0].removeprefix("no_")
     names = {*arguments, *(pair(text)[0] for text in settings)}
     return [f"{omitted}=no"] if omitted and omitted not in names else []
+
+
+def _present(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in facts.items() if value}
 
 
 def _joined(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
