@@ -218,12 +218,7 @@ WORLDS: dict[str, World | OfData] = {
 }
 
 
-def labelled(
-    ratings: Scores,
-    by: str,
-    labels: int,
-    rng: Rng,
-) -> Scores:
+def labelled(ratings: Scores, by: str, labels: int, rng: Rng) -> Scores:
     """The ratings of outputs drawn at random, NaN elsewhere.
 
     ratings: of all outputs, `[system, input]`.
@@ -240,12 +235,7 @@ def labelled(
 
 
 def measure(
-    name: str,
-    by: str,
-    labels: int,
-    inputs: int,
-    sims: int,
-    seed: int,
+    name: str, by: str, labels: int, inputs: int, sims: int, seed: int
 ) -> dict[str, float]:
     """Coverage of means and differences with the judge, of means by labels and by the
     judge alone; and what a label is worth (medians).
@@ -290,9 +280,7 @@ def _truth(world: World | OfData, seed: int) -> Scores:
 
 
 def _coverage(
-    estimates: Estimates,
-    scores: Scores,
-    truth: Scores,
+    estimates: Estimates, scores: Scores, truth: Scores
 ) -> Iterator[tuple[str, float]]:
     """What one simulation says, by name: shares of intervals that hold the truth, and
     what a label is worth.
@@ -316,23 +304,14 @@ def _coverage(
     yield "worth of differences", estimates.worth_differences
 
 
-def _held(
-    low: Any,
-    high: Any,
-    truth: Scores,
-) -> float:
+def _held(low: Any, high: Any, truth: Scores) -> float:
     """The share of intervals that hold the truth, from 0 to 1."""
     above = np.asarray(low) <= truth
     below = np.asarray(high) >= truth
     return float(np.mean(above & below))
 
 
-def measure_pass_rates(
-    labels: int,
-    inputs: int,
-    sims: int,
-    seed: int,
-) -> float:
+def measure_pass_rates(labels: int, inputs: int, sims: int, seed: int) -> float:
     """Coverage of corrected pass rates where the judge errs alike with all systems, and
     the last system has no label.
 

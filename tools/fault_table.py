@@ -89,17 +89,9 @@ def _loaded(dataset: str) -> Frame:
 
 
 def _some(
-    frame: Frame,
-    column: str,
-    most: int,
-    rng: Random,
-    share: float = 1.0,
+    frame: Frame, column: str, most: int, rng: Random, share: float = 1.0
 ) -> Frame:
-    """The rows of some of a column's values, drawn without replacement.
-
-    most: values at most.
-    share: of all values, at most.
-    """
+    """The rows of some of a column's values, drawn without replacement."""
     values = frame[column].unique()
     share_of_all = round(share * len(values))
     number = min(most, share_of_all)
@@ -145,10 +137,7 @@ PAIRS = {
 
 
 def _findings(numbers: Any) -> Rules:
-    """The rules that name a fault, and those whose words are in the verdict.
-
-    numbers: of a set, as `measure.graded` or `paired.measured` have it.
-    """
+    """The rules that name a fault, and those whose words are in the verdict."""
     sets = files.plain({"drawn": numbers})
     listed = verdict.findings(sets)
     sentence = verdict.sentence(sets, listed)
@@ -247,10 +236,7 @@ def one_draw(where: str, judge: str, seed: int) -> tuple[bool, bool]:
 
 
 def _answered(
-    dataset: str,
-    judge: str,
-    seed: int,
-    rng: Random,
+    dataset: str, judge: str, seed: int, rng: Random
 ) -> tuple[Frame, np.ndarray]:
     """A draw of a set's pairs and a planted judge's verdicts on it, (order, pair)."""
     frame = _pairs(dataset, rng)
@@ -261,10 +247,7 @@ def _answered(
 
 
 def _scored(
-    rated: RatedSet,
-    judge: str,
-    seed: int,
-    rng: Random,
+    rated: RatedSet, judge: str, seed: int, rng: Random
 ) -> tuple[Frame, np.ndarray]:
     """A draw of a set and a planted judge's scores of it."""
     aspects = rated.aspects[:1]
@@ -322,8 +305,7 @@ def rows(names: Sequence[str], draws: int) -> Iterator[dict[str, Any]]:
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure all sets, or some, and write the table."""
     parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     names = [*SETS, *PAIRS]
     parser.add_argument("--draws", type=int, default=10)

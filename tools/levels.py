@@ -129,21 +129,14 @@ class _Table:
     columns: of a new file.
     """
 
-    def __init__(
-        self,
-        name: str,
-        columns: Sequence[str],
-    ) -> None:
+    def __init__(self, name: str, columns: Sequence[str]) -> None:
         self.path = files.data() / "simulated" / name
         self.rows = pd.DataFrame(columns=columns)
         if self.path.exists():
             self.rows = pd.read_csv(self.path, dtype={"size": str})
 
     def add(
-        self,
-        key: dict[str, Any],
-        measure: Callable[..., Any],
-        arguments: Sequence[Any],
+        self, key: dict[str, Any], measure: Callable[..., Any], arguments: Sequence[Any]
     ) -> None:
         """Measure a cell that is not there yet, add its rows and write the file.
 

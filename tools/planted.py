@@ -31,11 +31,7 @@ Script = Callable[[Any, int], str]
 Row = dict[str, Any]
 
 
-def rated(
-    seed: int = 0,
-    systems: int = 12,
-    inputs: int = 40,
-) -> pd.DataFrame:
+def rated(seed: int = 0, systems: int = 12, inputs: int = 40) -> pd.DataFrame:
     """A set of one aspect, three raters, lengths that hardly follow quality; each text
     names its input and system.
 
@@ -58,15 +54,9 @@ def rated(
 
 
 def _rated_output(
-    rng: np.random.Generator,
-    input_id: str,
-    system_id: str,
-    quality: float,
+    rng: np.random.Generator, input_id: str, system_id: str, quality: float
 ) -> Row:
-    """A row of the set: the text that a system made of an input, and its ratings.
-
-    quality: of the output, on the scale of the ratings.
-    """
+    """A row of the set: the text that a system made of an input, and its ratings."""
     disagreement = rng.normal(0, 0.5, RATERS)
     ratings = _on_scale(quality + disagreement)
     # 20 words, up to 60 more by chance, and two more a point of quality
@@ -111,11 +101,7 @@ def _mean_ratings(frame: pd.DataFrame) -> dict[tuple[str, str], float]:
     return by_output["human"].to_dict()
 
 
-def honest(
-    frame: pd.DataFrame,
-    sd: float,
-    seed: int,
-) -> Script:
+def honest(frame: pd.DataFrame, sd: float, seed: int) -> Script:
     """A judge that gives the mean rating plus noise; the lowest score for the output of
     another input.
 
@@ -220,11 +206,7 @@ def pairs(frame: pd.DataFrame) -> pd.DataFrame:
     return drawn
 
 
-def chooses(
-    frame: pd.DataFrame,
-    sd: float,
-    seed: int,
-) -> Script:
+def chooses(frame: pd.DataFrame, sd: float, seed: int) -> Script:
     """A judge that names the output with the higher mean rating plus noise, in either
     order.
 

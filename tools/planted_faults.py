@@ -307,10 +307,7 @@ def good_of_pairs(frame: pd.DataFrame, rng: Random, noise: float) -> Values:
 
 
 def _in_orders(share: float, forms: Values) -> Judge:
-    """A judge that answers by the order of showing in a share of the pairs.
-
-    forms: verdict as given and swapped, a row a form, of which one is drawn.
-    """
+    """A judge that answers by the order of showing in a share of the pairs."""
 
     def judge(sample: Sample) -> Values:
         verdicts = _better(sample)

@@ -193,11 +193,7 @@ def _of_instructscore(world: World) -> pd.DataFrame:
     """The recorded scores of InstructScore, which rates no single aspect."""
     rows = _rated(world.dataset, world.aspect)
     items = datasets.items(datasets.load_numbers(world.dataset))
-    scores = recorded_judges.of_one(
-        items,
-        world.recording,
-        read=parsers.instructscore,
-    )
+    scores = recorded_judges.of_one(items, world.recording, read=parsers.instructscore)
     return rows.merge(items[_KEYS].assign(value=scores), on=_KEYS)
 
 
@@ -292,10 +288,7 @@ def _mixed(
     at_chance: Scores,
     in_every_score: bool,
 ) -> Scores:
-    """A share of the admixture in each score, or instead of that share of the scores.
-
-    at_chance: a number from 0 to 1 an output, by which it is chosen.
-    """
+    """A share of the admixture in each score, or instead of that share of the scores."""
     if in_every_score:
         return (1 - share) * scores + share * admixture
     # NaN where a score is
@@ -313,10 +306,7 @@ def _standard(scores: Scores) -> Scores:
 
 
 def drawn(
-    shape: tuple[int, int],
-    systems: int,
-    scheme: str,
-    worlds: int,
+    shape: tuple[int, int], systems: int, scheme: str, worlds: int
 ) -> Iterator[tuple[Any, Any]]:
     """The places of the outputs of each world, to index scores with.
 
@@ -338,14 +328,9 @@ def drawn(
 
 
 def _families(
-    rng: np.random.Generator,
-    shape: tuple[int, int],
-    systems: int,
+    rng: np.random.Generator, shape: tuple[int, int], systems: int
 ) -> tuple[Any, Any]:
-    """The places of one world of which two of three systems are near-copies.
-
-    Returns: rows (systems, 1) and columns (systems, inputs drawn).
-    """
+    """The places of one world of which two of three systems are near-copies."""
     all_systems, all_inputs = shape
     number = min(INPUTS, all_inputs)
     originals = rng.choice(all_systems, systems // 3)

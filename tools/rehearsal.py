@@ -69,13 +69,7 @@ SPLITTER_FILES = (
 )
 
 
-def answer(
-    evaluator: str,
-    text: str,
-    id: str,
-    draw: int,
-    length: int,
-) -> str:
+def answer(evaluator: str, text: str, id: str, draw: int, length: int) -> str:
     """A plausible text of a judge that is asked `text`; the same for the same prompt
     and draw.
 

@@ -233,10 +233,7 @@ def arms(rows: pd.DataFrame) -> list[str]:
 
 
 def _matrices(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Values and gold as matrices `X[seed and system, input]`.
-
-    rows: of one arm, one judgment an output and seed.
-    """
+    """Values and gold as matrices `X[seed and system, input]`."""
     wide = rows.pivot(
         index=["seed", "system_id"], columns="input_id", values=["value", "gold"]
     )
@@ -403,10 +400,7 @@ def _gaps_of_means(
     points: dict[tuple[str, str], list[float]],
     means: dict[str, np.ndarray],
 ) -> list[dict[str, Any]]:
-    """The difference of each pair in the mean over groups, with intervals, no test.
-
-    points: values of the seeds by group and arm. means: of the replicates, by arm.
-    """
+    """The difference of each pair in the mean over groups, with intervals, no test."""
     gaps = []
     for variant, base in pairs:
         first = np.array(points[MEAN, variant])
@@ -466,10 +460,7 @@ def _tests(
     n_perm: int,
     seed: int,
 ) -> pd.DataFrame:
-    """The rows of `against`, uncorrected.
-
-    replicates, points: what `correlations` gives second and third.
-    """
+    """The rows of `against`, uncorrected."""
     by_seed = {}
     for arm, of_arm in rows.groupby("arm"):
         seeds = sorted(of_arm["seed"].unique())
@@ -509,10 +500,7 @@ def _tests(
 def _arm_row(
     arm: str, values: Sequence[float], replicates: np.ndarray
 ) -> dict[str, Any]:
-    """An arm's mean over seeds with its interval and the spread between seeds.
-
-    values: of the seeds. replicates: of their mean.
-    """
+    """An arm's mean over seeds with its interval and the spread between seeds."""
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
     return {
         "variant": arm,
@@ -529,13 +517,7 @@ def _gap(
     gaps: np.ndarray,
     replicates: np.ndarray,
 ) -> dict[str, Any]:
-    """A difference with the interval of the records and that of the seeds.
-
-    pair: variant and base.
-    first, second: the values that their two means are of.
-    gaps: seed by seed.
-    replicates: of the difference, records drawn again.
-    """
+    """A difference with the interval of the records and that of the seeds."""
     # Student's t over the seeds: half the width of its 95 % interval.
     reach = np.nan
     if len(gaps) > 1:

@@ -244,10 +244,7 @@ class Attribution:
         return pd.DataFrame(lines)
 
     def _alike(self, panel: Panel, target: str, halves: np.ndarray) -> dict[str, Any]:
-        """The row of one target in `stability`.
-
-        halves: importances [half, score].
-        """
+        """The row of one target in `stability`."""
         kind, measure = panel
         splits, size = halves.shape
         pairs = [(a, b) for a in range(splits) for b in range(a)]
@@ -409,10 +406,7 @@ class Attribution:
         return fig
 
     def _dots(self, ax: Any, shap: Any, column: int, rng: np.random.Generator) -> Any:
-        """One panel of `dots`; returns the last line's dots, for the colour bar.
-
-        shap: values [output, score, target]. column: the target's place in it.
-        """
+        """One panel of `dots`; returns the last line's dots, for the colour bar."""
         importance = np.abs(shap.values[:, :, column]).mean(axis=0)
         # Lines are drawn from below: the most important score is to be at the top.
         order = np.argsort(-importance)[:_DOTTED][::-1]

@@ -116,9 +116,6 @@ class Sweep:
     ) -> pd.DataFrame:
         """Predictions on the test rows for every value of what is swept, in the column
         `x`, and every seed.
-
-        scores: of one data set.
-        test: positions of the test rows; all others train.
         """
         settings: dict[str, Any] = {"shares": self.settings}
         if self.over == "criteria":
@@ -166,8 +163,6 @@ class Sweep:
     ) -> pd.DataFrame:
         """The quality of each target on one split: of fitted aggregators, and of the
         averages of unfitted scores (`x` NaN).
-
-        unit: "row" or "document". number: the seed of the split.
         """
         test = scores.test_rows(unit, number)
         tables = []
@@ -201,8 +196,6 @@ class Sweep:
     def _line(self, coef: str, repetitions: pd.DataFrame) -> dict[str, Any]:
         """What the curve has at one place: the mean, the band and, of several splits,
         an interval.
-
-        repetitions: rows of `each` of this place.
         """
         by_split = repetitions.groupby("split")["value"].mean()
         n = int(repetitions["n"].min())

@@ -171,18 +171,12 @@ def _weighted(shares: Sequence[float], parts: Sequence[Floats]) -> Floats:
 
 
 def _mixed(share: float, effect: Floats, noise: Floats) -> Floats:
-    """An effect of variance 1 that correlates by `share` with the first.
-
-    effect, noise: of variance 1, independent of each other.
-    """
+    """An effect of variance 1 that correlates by `share` with the first."""
     return share * effect + math.sqrt(1 - share**2) * noise
 
 
 def _of_systems(world: World, number: int, rng: Rng, law: str = "normal") -> Floats:
-    """Effects of systems of variance 1; those of a family share most of theirs.
-
-    law: "normal", "t3" or "broken"; families are normal whatever it is.
-    """
+    """Effects of systems of variance 1; those of a family share most of theirs."""
     if world.family > 1:
         n_families = -(-number // world.family)
         families = np.repeat(rng.normal(size=n_families), world.family)
@@ -227,9 +221,6 @@ def _of_data(
 ) -> tuple[Floats, Floats, Floats]:
     """The same with the effects of a data set, drawn with replacement; what is left
     over is of the same system.
-
-    Ratings are those nearest on the scale; as the parts are drawn apart, fewer are at
-    its top (SummEval's consistency: about .55 for .83).
     """
     systems, inputs, outputs, values = effects(world.data, world.aspect)
     if of_systems is rng:
@@ -289,10 +280,7 @@ def truth(name: str, coef: str, level: str, alike: bool = True) -> tuple[float, 
 
 
 def _large(name: str, coef: str, level: str, load: float, judge: str) -> list[float]:
-    """The coefficient in six large data sets, which are the same at every call.
-
-    judge: "first" or "second".
-    """
+    """The coefficient in six large data sets, which are the same at every call."""
     systems = 1200
     inputs = 80
     # At system level the number of inputs belongs to what is measured.
@@ -401,10 +389,7 @@ def _of_these(name: str, coef: str, level: str, sims: int, seed: int) -> list[Ou
 def _outcomes(
     world: World, judged: Judged, coef: str, level: str, target: float
 ) -> dict[tuple[str, str], Outcome]:
-    """Of one data set: (method, "level" or "coverage") -> what the method does.
-
-    target: the truth.
-    """
+    """Of one data set: (method, "level" or "coverage") -> what the method does."""
     rival = judged.twin if level == "system" else judged.second
     sides = judged.first, rival, judged.ratings
     outcomes = {}
@@ -543,10 +528,7 @@ def cells_beyond(what: str, method: str) -> tuple[int, int, int, int]:
 
 
 def _beyond(name: str, rate: float) -> bool:
-    """Whether a rate is beyond its bar: a level above .10, a coverage below .90.
-
-    name: ends in what was measured.
-    """
+    """Whether a rate is beyond its bar: a level above .10, a coverage below .90."""
     if name.endswith("level"):
         return rate > 0.10
     return rate < 0.90

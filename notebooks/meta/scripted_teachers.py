@@ -124,8 +124,6 @@ def _prompt(request: Request) -> str:
 def _error(slip: str, **fields: Any) -> dict[str, Any]:
     """An error in the fields of an analysis, wrong in one of them where the row slips
     in it.
-
-    slip: one of `SLIPS`, or empty.
     """
     return fields | _WRONG.get(slip, {})
 
@@ -161,8 +159,6 @@ def _analysis(row: pd.Series, slip: str) -> str:
 def _spoiled(row: pd.Series, prompt: str, slip: str) -> str:
     """The reference with a sentence too many for each aspect asked for, and the
     analysis of these errors.
-
-    prompt: names the aspects; where it names none, the teacher chooses two itself.
     """
     aspects = _ASKED.findall(prompt)
     head = ""
@@ -263,10 +259,7 @@ class FeedbackTeacher:
         return self._rubric(place)
 
     def _slip(self, kind: str, number: int) -> str:
-        """Which slip a piece has, empty for none.
-
-        kind: "rubric", "problem" or "response". number: of the piece.
-        """
+        """Which slip a piece has, empty for none."""
         every = self.every * 2 + 1 if kind == "response" else self.every
         if not self.every or number % every != every - 1:
             return ""
@@ -311,10 +304,7 @@ class FeedbackTeacher:
         return f"Problem: {problem}{between}Response: {source['reference']} [END]"
 
     def _graded(self, number: int, score: str) -> str:
-        """A response of this score and the feedback to it.
-
-        number: of the piece. score: "1" to "5".
-        """
+        """A response of this score and the feedback to it."""
         slip = self._slip("response", number * 6 + int(score))
         row = self.sources[number % len(self.sources)].loc[GRADES[score]]
         response = row["output"]

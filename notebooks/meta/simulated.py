@@ -224,10 +224,7 @@ def measure(
 def _interval(
     name: str, judge: Floats, ratings: Floats, coef: str, level: str, seed: int
 ) -> tuple[float, float, float]:
-    """One interval of a judge's correlation: low, high, and what `_hangs_on_one` says.
-
-    name: as in `cis` of `measure`. seed: of resamples.
-    """
+    """One interval of a judge's correlation: low, high, and what `_hangs_on_one` says."""
     n_boot = 1000 if name == "auto" else FEW["n_boot"]
     result = statistics.correlate(
         judge,
@@ -245,10 +242,7 @@ def _interval(
 def _rejection_rates(
     world: str, level: str, rejected: dict[str, list[bool]]
 ) -> dict[tuple[str, str], _Rate]:
-    """(test, what its rejections measure) -> how often it rejects.
-
-    rejected: test -> whether it does, a boolean a simulation.
-    """
+    """(test, what its rejections measure) -> how often it rejects."""
     measured = _rejection(world, level)
     rates = {}
     for name, outcomes in rejected.items():
@@ -263,10 +257,7 @@ def _coverage_rates(
     inputs: int,
     intervals: dict[str, list[tuple[float, float, float]]],
 ) -> dict[tuple[str, str], _Rate]:
-    """(interval, "coverage") -> how often it holds the truth.
-
-    intervals: method -> of each simulation low, high and what `_hangs_on_one` says.
-    """
+    """(interval, "coverage") -> how often it holds the truth."""
     # Without intervals the truth, which may take long, is not asked for.
     if not intervals:
         return {}
@@ -320,11 +311,7 @@ def _rate(outcomes: Sequence[bool] | npt.NDArray[np.bool_]) -> _Rate:
 
 
 def _coverage(intervals: Sequence[tuple[float, float, float]], target: float) -> _Rate:
-    """How often the intervals hold the target, and how wide they are.
-
-    intervals: of each simulation low, high and what `_hangs_on_one` says.
-    target: the truth.
-    """
+    """How often the intervals hold the target, and how wide they are."""
     low, high, one_system = np.array(intervals).T
     # An interval that is not defined (NaN) holds nothing.
     covered = (low <= target) & (target <= high)
@@ -357,10 +344,7 @@ def _p_value(
     level: str,
     seed: int,
 ) -> float:
-    """The p-value of one test that the judges correlate alike with the ratings.
-
-    name: as in `tests` of `measure`. seed: of permutations.
-    """
+    """The p-value of one test that the judges correlate alike with the ratings."""
     if name == "williams":
         of_first = statistics.correlate(first, ratings, coef, level)
         of_second = statistics.correlate(second, ratings, coef, level)

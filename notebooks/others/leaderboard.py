@@ -65,8 +65,7 @@ class Board:
 
 
 def rated(
-    names: tuple[str, ...] = (),
-    progress: Callable[[str], Any] = lambda text: None,
+    names: tuple[str, ...] = (), progress: Callable[[str], Any] = lambda text: None
 ) -> pd.DataFrame:
     """All boards of rated and graded sets as one table, a row a judge, set, aspect,
     level and coefficient.
@@ -229,12 +228,7 @@ def _tied(values: np.ndarray) -> float:
     return float(tied_pairs / (n * (n - 1)))
 
 
-def _ceiling(
-    grid: correlations.Grid,
-    board: Board,
-    coef: str,
-    level: str,
-) -> Row:
+def _ceiling(grid: correlations.Grid, board: Board, coef: str, level: str) -> Row:
     """How well a rater follows the others, as a row of the table; it is no judge."""
     counted = 0
     try:
@@ -252,17 +246,10 @@ def _ceiling(
 
 
 def _ranks(
-    board: Board,
-    grid: correlations.Grid,
-    human: np.ndarray,
-    coef: str,
+    board: Board, grid: correlations.Grid, human: np.ndarray, coef: str
 ) -> dict[str, tuple[int, int]]:
     """Between which ranks each judge lies: judge -> (best, worst); empty for fewer than
     two judges.
-
-    Every two judges are tested on the same items. The tests are corrected by Holm's
-    rule, or, of many judges, all together. A constant judge, which nothing can be
-    tested against, can have any rank.
     """
     judges = {}
     for name, values in board.scores.items():
@@ -301,11 +288,7 @@ def _ranked_by_holm(
         later_scores = judges[names[later]]
         try:
             test = grid.compare(
-                earlier_scores,
-                later_scores,
-                human,
-                coef=coef,
-                level="dataset",
+                earlier_scores, later_scores, human, coef=coef, level="dataset"
             )
             p_values.append(test.p)
         except ValueError:
@@ -406,11 +389,7 @@ def _columns(frame: pd.DataFrame, prefix: str) -> list[str]:
     return [name for name in frame if str(name).startswith(prefix)]
 
 
-def _by_judge(
-    recorded: pd.DataFrame,
-    name: str,
-    inputs: pd.Series,
-) -> pd.DataFrame:
+def _by_judge(recorded: pd.DataFrame, name: str, inputs: pd.Series) -> pd.DataFrame:
     """The judges' recorded answers about one set, a column a judge, in the order of
     its inputs.
     """
@@ -464,12 +443,7 @@ def _topical_chat() -> Iterator[Board]:
         low_high[aspect] = frame.attrs["scale"][aspect]
     read = recorded_judges.read_ratings(texts, low_high)
     items = datasets.items(frame)
-    forms = recorded_judges.scores(
-        items,
-        read,
-        low_high,
-        by="prompt_form",
-    )
+    forms = recorded_judges.scores(items, read, low_high, by="prompt_form")
     for aspect in low_high:
         rows = _aspect(frame, aspect)
         judges = {}
@@ -506,27 +480,13 @@ def _wmt22() -> Iterator[Board]:
         for form in ("DA-refA", "DA-src"):
             name = f"GEMBA-{judge}, {form}"
             judges[name] = recorded_judges.of_one(
-                items,
-                "gemba_wmt22",
-                judge,
-                form,
-                rated=True,
+                items, "gemba_wmt22", judge, form, rated=True
             )
             origins[name] = "gemba_wmt22"
-    yield _board(
-        "wmt22_zhen",
-        "mqm",
-        frame,
-        judges,
-        origins,
-    )
+    yield _board("wmt22_zhen", "mqm", frame, judges, origins)
 
 
-def _stored(
-    name: str,
-    columns: Mapping[str, str],
-    origin: str,
-) -> Iterator[Board]:
+def _stored(name: str, columns: Mapping[str, str], origin: str) -> Iterator[Board]:
     """The scores that stand in the set's own files."""
     frame = datasets.load(name)
     for aspect in frame.attrs["aspects"]:
@@ -643,12 +603,7 @@ def labels() -> pd.DataFrame:
         test = alttest.TESTS[set_name]
         for judge in answers:
             values = answers[judge].to_numpy()
-            result = statistics.alt_test(
-                values,
-                ratings,
-                test.score,
-                test.epsilon,
-            )
+            result = statistics.alt_test(values, ratings, test.score, test.epsilon)
             row = _of_labels(name, str(judge), values, gold)
             row["winning rate"] = result.winning_rate
             row["advantage"] = result.advantage
@@ -661,12 +616,7 @@ def labels() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _of_labels(
-    name: str,
-    judge: str,
-    values: np.ndarray,
-    gold: np.ndarray,
-) -> Row:
+def _of_labels(name: str, judge: str, values: np.ndarray, gold: np.ndarray) -> Row:
     """A judge's accuracy with its interval, and kappa, over the items that it labelled."""
     answered = ~np.isnan(values)
     present = answered & ~np.isnan(gold)

@@ -36,11 +36,7 @@ def answers() -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def cross_fitted(
-    kind: str,
-    features: pd.DataFrame,
-    human: np.ndarray,
-    folds: int = 10,
-    seed: int = 0,
+    kind: str, features: pd.DataFrame, human: np.ndarray, folds: int = 10, seed: int = 0
 ) -> np.ndarray:
     """What an aggregator predicts for each dialogue, fitted on the other folds.
 

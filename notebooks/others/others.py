@@ -144,9 +144,7 @@ def both_orders(answers: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
 
 
 def llmbar_statistics(
-    given: np.ndarray,
-    swapped: np.ndarray,
-    gold: np.ndarray,
+    given: np.ndarray, swapped: np.ndarray, gold: np.ndarray
 ) -> dict[str, float]:
     """The publisher's nine statistics of one evaluator on one subset, as `llmbar` says.
 
@@ -214,9 +212,7 @@ def alttest() -> pd.DataFrame:
 
 
 def _beside(
-    key: Mapping[str, Any],
-    line: Mapping[Any, Any],
-    ours: Mapping[str, float],
+    key: Mapping[str, Any], line: Mapping[Any, Any], ours: Mapping[str, float]
 ) -> Iterator[Row]:
     """A row for each statistic: the number in a printed line, and ours."""
     for statistic, value in ours.items():
@@ -376,9 +372,7 @@ def pandalm(unread: str = "tie") -> pd.DataFrame:
 
 
 def class_statistics(
-    verdicts: np.ndarray,
-    gold: np.ndarray,
-    unread: str = "tie",
+    verdicts: np.ndarray, gold: np.ndarray, unread: str = "tie"
 ) -> dict[str, float]:
     """Accuracy and macro-averaged precision, recall and F1 over tie, 1 and 2, in
     percent.

@@ -173,8 +173,7 @@ def judge(
 
 
 def compared(
-    rows: pd.DataFrame | None = None,
-    read: Callable[[str, str], pd.DataFrame] = load,
+    rows: pd.DataFrame | None = None, read: Callable[[str, str], pd.DataFrame] = load
 ) -> pd.DataFrame:
     """Which comparisons does each claim make, and does a test tell them from chance?
 
@@ -308,9 +307,6 @@ def _as_significant(
 ) -> tuple[str, str]:
     """The verdict on a difference that a paper calls significant, and the evidence with
     the test's answer.
-
-    A difference that is there holds in part where no test finds it, or only one that
-    takes the rows as independent.
     """
     if verdict == HOLDS and told.says != inference.YES:
         verdict = IN_PART

@@ -222,10 +222,7 @@ def verdict(
 
 
 def _beside(
-    rows: list[dict[str, Any]],
-    key: Key,
-    reasons: Mapping[Any, str],
-    reason: str,
+    rows: list[dict[str, Any]], key: Key, reasons: Mapping[Any, str], reason: str
 ) -> list[dict[str, Any]]:
     """Our rows for a printed number, a run last; else one row without a value."""
     with_value = [row for row in rows if row["value"] is not None]

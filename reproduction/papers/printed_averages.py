@@ -9,10 +9,7 @@ from reproduction import papers
 
 
 def of_table(
-    paper: str,
-    table: str,
-    ours: pd.DataFrame,
-    label: str = "average",
+    paper: str, table: str, ours: pd.DataFrame, label: str = "average"
 ) -> pd.DataFrame:
     """The printed averages that `ours` has at most from a run, computed from the
     printed cells of their rows.

@@ -201,19 +201,9 @@ def variants(
 
 
 def _with_prompt(
-    evaluator: str,
-    settings: dict[str, Any],
-    keeps_evaluator: bool,
-    name: str,
+    evaluator: str, settings: dict[str, Any], keeps_evaluator: bool, name: str
 ) -> tuple[str, dict[str, Any]]:
-    """The evaluator that asks with the prompt of these settings, and its settings.
-
-    keeps_evaluator: whether the evaluator itself must take the prompt; else a file's
-    prompt is asked by PROMPTED in its place.
-    name: of the variant.
-    Raises: ValueError for `original` without an evaluator that has a prompt, and for a
-    setting that has no meaning, or another one, for a file's prompt.
-    """
+    """The evaluator that asks with the prompt of these settings, and its settings."""
     has_no_prompt = evaluator in ("", PROMPTED)
     if settings[PROMPT] == ORIGINAL:
         if has_no_prompt:
@@ -348,19 +338,12 @@ def _load(loaded: dict[str, Engine], choice: EngineChoice) -> None:
         _, earlier = loaded.popitem()
         earlier.close()
     loaded[model] = judges.engine(
-        choice.engine,
-        model,
-        choice.revision,
-        choice.base_url,
+        choice.engine, model, choice.revision, choice.base_url
     )
 
 
 def _variant_scores(
-    rows: Rows,
-    variant: Variant,
-    data: str,
-    choice: EngineChoice,
-    engine: Engine | None,
+    rows: Rows, variant: Variant, data: str, choice: EngineChoice, engine: Engine | None
 ) -> JudgeScores:
     """One variant's scores."""
     is_scripted = choice.engine == "scripted"

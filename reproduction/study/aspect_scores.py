@@ -34,8 +34,7 @@ RIDGE_ALL = "fitted on all"
 
 
 def chat_scores(
-    items: pd.DataFrame,
-    prompt_form: str = "analyze_rate",
+    items: pd.DataFrame, prompt_form: str = "analyze_rate"
 ) -> dict[str, np.ndarray]:
     """gpt-3.5-turbo's recorded scores of Topical-Chat outputs, the mean of the draws:
     {aspect: a value an item}.
@@ -132,12 +131,7 @@ def mean(scores: Any) -> np.ndarray:
 
 
 def ridge_out_of_sample(
-    scores: Any,
-    human: Any,
-    inputs: Sequence[Any],
-    *,
-    folds: int = 5,
-    seed: int = 0,
+    scores: Any, human: Any, inputs: Sequence[Any], *, folds: int = 5, seed: int = 0
 ) -> np.ndarray:
     """What a ridge regression on the aspects' scores predicts for inputs that it did
     not learn from.
@@ -171,11 +165,7 @@ def ridge_out_of_sample(
     split = GroupKFold(folds, shuffle=True, random_state=seed)
     predicted = np.full(len(y), np.nan)
     predicted[rows] = cross_val_predict(
-        model,
-        x[rows],
-        y[rows],
-        groups=groups,
-        cv=split,
+        model, x[rows], y[rows], groups=groups, cv=split
     )
     return predicted
 

@@ -273,9 +273,7 @@ class Catalogue:
         return tuple(questions)
 
     def select(
-        self,
-        ids: Sequence[str] = (),
-        papers: Sequence[str] = (),
+        self, ids: Sequence[str] = (), papers: Sequence[str] = ()
     ) -> tuple[Entry, ...]:
         """The outputs with these ids or of these papers; where neither is given, all
         but those of one's own.
@@ -405,19 +403,12 @@ class _File:
 
 @functools.lru_cache(maxsize=2)
 def _sections(text: str) -> _File:
-    """The sections of a file; one run asks for those of the same text dozens of times.
-
-    Raises: ValueError for what is no TOML, or has other keys or types.
-    """
+    """The sections of a file; one run asks for those of the same text dozens of times."""
     return _File(**tomllib.loads(text))
 
 
 def _described(
-    raw: Mapping[str, Any],
-    loc: Sequence[Any],
-    msg: str,
-    input: Any,
-    **_: Any,
+    raw: Mapping[str, Any], loc: Sequence[Any], msg: str, input: Any, **_: Any
 ) -> str:
     """One of pydantic's faults, with the entry's id in the place of its number."""
     section, *keys = loc
@@ -508,10 +499,7 @@ def _entry_faults(entry: Entry, label: str) -> Iterator[str]:
 
 
 def _unknown_names(
-    entry: Entry,
-    label: str,
-    catalogue: _File,
-    printed: Mapping[str, list[str]],
+    entry: Entry, label: str, catalogue: _File, printed: Mapping[str, list[str]]
 ) -> Iterator[str]:
     """Tables, outputs, judges and metrics that an output names and nobody has."""
     tables = printed.get(entry.paper, [])
@@ -532,10 +520,7 @@ def _unknown_names(
         yield f"{label}: metrics: there is no [[metric]] {name!r}{hint}"
 
 
-def _unknown(
-    names: Iterable[str],
-    choices: Sequence[str],
-) -> Iterator[tuple[str, str]]:
+def _unknown(names: Iterable[str], choices: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The names that are not among the choices, each with a hint at which of them may
     have been meant.
     """
@@ -544,8 +529,7 @@ def _unknown(
 
 
 def _scorer_faults(
-    scorers: Sequence[Metric],
-    outputs: Sequence[Entry],
+    scorers: Sequence[Metric], outputs: Sequence[Entry]
 ) -> Iterator[str]:
     """What is wrong with judges and metrics."""
     # These load pandas, which a catalogue without any scorer does not need.

@@ -115,8 +115,7 @@ def _outputs(same: Sequence[Question]) -> list[str]:
 
 
 def names(
-    questions: Sequence[Question],
-    options: EngineOptions,
+    questions: Sequence[Question], options: EngineOptions
 ) -> list[tuple[str, str, str]]:
     """Model, judge and outputs of each row of `plan_catalogue`, before it is made."""
     listed = []
@@ -158,12 +157,7 @@ class _Plan:
                 question = same[0]
                 row = self._empty_row(model, revision, same)
                 try:
-                    job = judges.job(
-                        question,
-                        self.options,
-                        engine,
-                        loaded=self.loaded,
-                    )
+                    job = judges.job(question, self.options, engine, loaded=self.loaded)
                     engine = job.engine
                     row |= self._counts(question, job, counted_draws)
                 except (*_NOT_HERE, ValueError, EngineError) as error:
@@ -173,10 +167,7 @@ class _Plan:
         return pd.DataFrame(rows)
 
     def _counts(
-        self,
-        question: Question,
-        job: Job,
-        counted_draws: DrawsCounted,
+        self, question: Question, job: Job, counted_draws: DrawsCounted
     ) -> dict[str, Any]:
         """What all stages of a judge take together."""
         prompts = self._prompts(question, job)
@@ -187,10 +178,7 @@ class _Plan:
         return counts
 
     def _empty_row(
-        self,
-        model: str,
-        revision: str,
-        same: Sequence[Question],
+        self, model: str, revision: str, same: Sequence[Question]
     ) -> dict[str, Any]:
         """A row of which nothing is counted yet."""
         outputs = _outputs(same)

@@ -146,11 +146,7 @@ def test_half(n: int, seed: int = 42, size: float = 0.5) -> np.ndarray:
     return np.sort(test)
 
 
-def recorded(
-    name: str,
-    inputs: int | None = None,
-    draws: int = 20,
-) -> CriteriaScores:
+def recorded(name: str, inputs: int | None = None, draws: int = 20) -> CriteriaScores:
     """Recorded judges in the place of criteria.
 
     name: `summeval`: six LLM judges x four aspects. `topical_chat`: gpt-3.5-turbo,
@@ -173,11 +169,7 @@ def recorded(
         description = "six LLM judges x four aspects"
     else:
         scores = recorded_judges.scores(
-            items,
-            "acloserlook",
-            CHAT_SCALES,
-            by="prompt_form",
-            draws=draws,
+            items, "acloserlook", CHAT_SCALES, by="prompt_form", draws=draws
         )
         description = "gpt-3.5-turbo, seven prompts x four aspects"
     columns = {}
@@ -606,10 +598,7 @@ def against(quality: pd.DataFrame, base: str, by: Sequence[str]) -> pd.DataFrame
 
 
 def kinds_against(
-    quality: pd.DataFrame,
-    kinds: Sequence[str],
-    bases: Sequence[str],
-    by: Sequence[str],
+    quality: pd.DataFrame, kinds: Sequence[str], bases: Sequence[str], by: Sequence[str]
 ) -> pd.DataFrame:
     """Is each of some kinds better than each of others, split by split? Corrected
     resampled t-tests, Holm over all rows together.

@@ -52,10 +52,7 @@ def snapshots(model: str) -> tuple[str, ...]:
 
 
 def identify_model(
-    judge: Judge,
-    model: str,
-    revision: str,
-    served: Collection[str] = (),
+    judge: Judge, model: str, revision: str, served: Collection[str] = ()
 ) -> Identity:
     """How near a model that answered is to a judge of the catalogue.
 
@@ -94,14 +91,7 @@ def identify_model(
 
 
 def _read(model: str, revision: str) -> tuple[str, str, bool]:
-    """What a revision says of the model that answered.
-
-    vLLM names the weights of every model that it serves, and a revision leaves them out
-    where they are called as the model is.
-
-    Returns: its base, the weights that its server names, and whether it is of another
-    server than the model's own.
-    """
+    """What a revision says of the model that answered."""
     base = ""
     root = ""
     owner = ""

@@ -36,11 +36,7 @@ class JudgedColumns:
 
 
 def coefficients(
-    judged: JudgeScores,
-    row: str,
-    column: str,
-    human: str,
-    **options: Any,
+    judged: JudgeScores, row: str, column: str, human: str, **options: Any
 ) -> pd.DataFrame:
     """The correlations of one judge's scores with the ratings beside them, with
     `own_sd` and `draws`: how far the judge's own draws move each, and how many there

@@ -62,10 +62,7 @@ class JudgedRows:
     mini: dict[str, JudgeScores] = field(default_factory=dict)
 
     def table(
-        self,
-        aspects: Mapping[str, str],
-        human: Mapping[str, Any],
-        **options: Any,
+        self, aspects: Mapping[str, str], human: Mapping[str, Any], **options: Any
     ) -> pd.DataFrame:
         """The table of correlations (`scoring.correlations.table`), route `run`; a
         signature names judge and statistic.
@@ -118,10 +115,7 @@ class JudgedRows:
                 if isinstance(ratings, str):
                     ratings = self.items[ratings]
                 coefficient = correlations.coefficient(
-                    self.items,
-                    ratings,
-                    cell.statistic,
-                    **options,
+                    self.items, ratings, cell.statistic, **options
                 )
                 spread = papers.own_sd(draws, coefficient)
                 count = len(draws)
@@ -136,10 +130,7 @@ class JudgedRows:
 
 
 def judged_rows(
-    output: str,
-    items: pd.DataFrame,
-    names: Mapping[str, str],
-    **engine: Any,
+    output: str, items: pd.DataFrame, names: Mapping[str, str], **engine: Any
 ) -> JudgedRows:
     """What the judges and the metrics of a catalogue's output say of `items`.
 
@@ -169,10 +160,7 @@ def judged_rows(
 
 
 def _add_judge(
-    judged: JudgedRows,
-    row: str,
-    answers: JudgeScores,
-    places: pd.MultiIndex,
+    judged: JudgedRows, row: str, answers: JudgeScores, places: pd.MultiIndex
 ) -> None:
     """Add a judge's scores under a row's name."""
     frame = answers.frame.drop_duplicates([*ITEM, "aspect"])
@@ -316,8 +304,7 @@ def on_spread(metric: Any, inputs: int) -> Callable[[pd.DataFrame], pd.Series]:
 
 
 def scored(
-    parts: Mapping[str, Part],
-    metrics: Mapping[str, Any],
+    parts: Mapping[str, Part], metrics: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """What metrics say of each part: {part: {row: a value an output}}.
 
@@ -338,9 +325,7 @@ def scored(
 
 
 def correlated(
-    parts: Mapping[str, Part],
-    scores: Mapping[str, Mapping[str, Any]],
-    **options: Any,
+    parts: Mapping[str, Part], scores: Mapping[str, Mapping[str, Any]], **options: Any
 ) -> pd.DataFrame:
     """The correlations of each part's scores with its ratings
     (`scoring.correlations.table`), an aspect a column.
@@ -402,10 +387,7 @@ class Asked:
 
 
 def asked(
-    output: str,
-    parts: Mapping[str, Part],
-    how: Mapping[str, Any],
-    **engine: Any,
+    output: str, parts: Mapping[str, Part], how: Mapping[str, Any], **engine: Any
 ) -> Asked:
     """The rows of a table that its judges and metrics in the catalogue give, part by
     part; and those whose scores others published, where these are here (route public).

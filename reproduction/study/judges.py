@@ -172,12 +172,7 @@ def checkpoint() -> Path:
         raise Unavailable("no checkpoint in data/mini/judge; make mini-judge") from None
 
 
-def engine(
-    name: str,
-    model: str,
-    revision: str = "",
-    base_url: str = "",
-) -> Engine:
+def engine(name: str, model: str, revision: str = "", base_url: str = "") -> Engine:
     """A model to ask outside of the catalogue's judges.
 
     name: replay (answers from the store), vllm, transformers or openai.
@@ -202,11 +197,6 @@ def _miniature(engine: str) -> tuple[str, str]:
 def _of_miniature(question: Question) -> tuple[Question, dict[str, Any]]:
     """The question about the miniature judge's own data, and arguments for the
     evaluator.
-
-    The catalogue's settings stay, but for those of its data; the miniature judge's data
-    bring these.
-
-    Raises: Unavailable for an evaluator that the judge was not trained for.
     """
     from reproduction.training import mini
 
@@ -281,10 +271,7 @@ def asked_scores(
 
 
 def _replayed(
-    question: Question,
-    options: EngineOptions,
-    aspects: Sequence[str],
-    route: str,
+    question: Question, options: EngineOptions, aspects: Sequence[str], route: str
 ) -> JudgeScores:
     """The scores of the revision in the store that is the paper's judge, or nearest to
     it; those of the other revisions are its `others`.
@@ -313,10 +300,7 @@ def _replayed(
 
 
 def _named(
-    question: Question,
-    answered: Job,
-    folder: Path,
-    scores: JudgeScores,
+    question: Question, answered: Job, folder: Path, scores: JudgeScores
 ) -> JudgeScores:
     """Scores with who answered: a grade, and in the signature who it was in the place
     of the catalogue's model.
@@ -480,10 +464,7 @@ def note_refusals(folder: Path, engine: Engine, failures: Iterable[Failure]) -> 
 
 
 def note_refused(
-    folder: Path,
-    model: str,
-    revision: str,
-    failures: Iterable[Failure],
+    folder: Path, model: str, revision: str, failures: Iterable[Failure]
 ) -> None:
     """The same for a model by name and revision. Raises: OSError."""
     lasting = {}

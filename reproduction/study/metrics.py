@@ -30,9 +30,7 @@ from reproduction.study.catalogue import (
 
 
 def scores(
-    metrics: Sequence[Metric],
-    items: pd.DataFrame,
-    make: bool = False,
+    metrics: Sequence[Metric], items: pd.DataFrame, make: bool = False
 ) -> tuple[np.ndarray, str]:
     """The mean of what metrics say of each output, and their signature.
 
@@ -74,9 +72,7 @@ def scores(
 
 
 def asked(
-    catalogue: Catalogue,
-    entries: Iterable[Entry],
-    models: Sequence[str] = (),
+    catalogue: Catalogue, entries: Iterable[Entry], models: Sequence[str] = ()
 ) -> dict[Metric, list[str]]:
     """The metrics that outputs read, each with the data sets that these are about.
 
@@ -187,9 +183,7 @@ def _notes() -> dict[str, Any]:
 
 
 def _note(
-    metric: Metric,
-    evaluator: Any,
-    counts: Mapping[str, int] | None = None,
+    metric: Metric, evaluator: Any, counts: Mapping[str, int] | None = None
 ) -> dict[str, Any]:
     """The note of a metric whose weights are here."""
     from nlgeval_lib.evaluators import encoders

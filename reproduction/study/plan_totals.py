@@ -281,9 +281,7 @@ class JudgeTable:
     """
 
     def __init__(
-        self,
-        names: Sequence[tuple[str, str, str]],
-        say: Callable[[str], None],
+        self, names: Sequence[tuple[str, str, str]], say: Callable[[str], None]
     ) -> None:
         heads = ["model", "judge", "outputs"]
         columns = zip(*names, strict=True)

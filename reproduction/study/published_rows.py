@@ -56,9 +56,7 @@ def rows(output: str, part: str) -> Iterator[Row]:
 
 
 def scores(
-    output: str,
-    part: str,
-    items: pd.DataFrame,
+    output: str, part: str, items: pd.DataFrame
 ) -> tuple[dict[str, ByAspect], dict[str, str]]:
     """The published scores of `items`, by printed row and aspect.
 

@@ -125,8 +125,7 @@ def of_judges(output: str, names: Sequence[str], **options: Any) -> VariantScore
 
 
 def on_shared_items(
-    judged: Mapping[str, JudgeScores],
-    least_read: float = 0.0,
+    judged: Mapping[str, JudgeScores], least_read: float = 0.0
 ) -> VariantScores:
     """Variants that were asked one by one, on the items that all of them judged.
 
@@ -310,10 +309,7 @@ def every_pair(tests: pd.DataFrame) -> pd.DataFrame:
 
 
 def _ratings(
-    items: pd.DataFrame,
-    scores: Mapping[str, np.ndarray],
-    base: str,
-    human: str,
+    items: pd.DataFrame, scores: Mapping[str, np.ndarray], base: str, human: str
 ) -> np.ndarray:
     """The ratings of the items. Raises: as `compare`."""
     check_base(base, scores)
@@ -326,9 +322,7 @@ def _ratings(
 
 
 def _compared(
-    variants: Iterable[str],
-    base: str,
-    all_pairs: bool,
+    variants: Iterable[str], base: str, all_pairs: bool
 ) -> list[tuple[str, str]]:
     """The pairs that are tested as (variant, what it is compared with), those with the
     base first.
@@ -437,11 +431,7 @@ def figure(
     height = {name: top - place for place, name in enumerate(names)}
     inches = 1.0 + 0.32 * len(names)
     fig, (value_ax, difference_ax) = figures.new(
-        figures.WIDE,
-        inches,
-        1,
-        2,
-        sharey=True,
+        figures.WIDE, inches, 1, 2, sharey=True
     )
     _intervals(value_ax, table, "value", height)
     _intervals(difference_ax, tests, "difference", height)
@@ -462,10 +452,7 @@ def figure(
     return fig
 
 
-def _with_base(
-    names: Sequence[str],
-    tests: pd.DataFrame,
-) -> tuple[str, pd.DataFrame]:
+def _with_base(names: Sequence[str], tests: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     """The base, and the tests against it: where tests do not name what they compare
     with, the variant that has none.
     """
@@ -480,9 +467,7 @@ def _with_base(
 
 
 def _rings(
-    ax: Any,
-    points: Mapping[str, Sequence[float]],
-    height: Mapping[str, int],
+    ax: Any, points: Mapping[str, Sequence[float]], height: Mapping[str, int]
 ) -> None:
     """Draw single values of variants, a little below the height of each."""
     for name, values in points.items():
@@ -497,10 +482,7 @@ def _rings(
 
 
 def _intervals(
-    ax: Any,
-    frame: pd.DataFrame,
-    column: str,
-    height: Mapping[str, int],
+    ax: Any, frame: pd.DataFrame, column: str, height: Mapping[str, int]
 ) -> None:
     """Draw a frame's values with their intervals, each variant at its height."""
     color = figures.color("ours")

@@ -295,10 +295,7 @@ def _judged_marks(
 
 
 def copied(
-    tables: Tables,
-    table: str,
-    also: Sequence[str] = (),
-    constant: Sequence[str] = (),
+    tables: Tables, table: str, also: Sequence[str] = (), constant: Sequence[str] = ()
 ) -> Iterator[Finding]:
     """Whether rows have numbers of their own: no two neighbouring cells as elsewhere,
     in the same columns and in others.
