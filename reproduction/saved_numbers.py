@@ -1,8 +1,4 @@
-"""Makes `data/numbers` of the sets' files and of what outputs asked of their texts.
-
-For each set `put` writes rows and texts, and `put_scores` the scores that were asked
-for; `describe` writes the table of all sets. The module above it reads them back.
-"""
+"""Makes `data/numbers` of the sets' files and of what outputs asked of their texts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Write environment.yml and environment-gpu.yml: every package of a lock at its exact
 version, for conda users. `make lock` calls it.
-
-`locked` and `name` read the locks for `tools.dependencies`, too.
 """
 
 from __future__ import annotations

@@ -5,9 +5,6 @@ and what is the judge worth, in worlds whose truth is known? The long run.
 
 Prints a row a world and design; writes nothing. About five minutes of one core. The
 test runs the same worlds with fewer simulations.
-
-A `World` draws qualities by a law, `OfData` draws inputs of a rated data set; a
-`Design` says what is labelled. `measure` simulates one of each.
 """
 
 from __future__ import annotations

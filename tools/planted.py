@@ -1,9 +1,7 @@
 """Judges whose truth is known, for a set that is drawn: what a card has to name.
 
 `rated` draws a data set whose texts name their input and system, `pairs` makes pairs of
-its outputs. The other public functions are scripts for a `ScriptedEngine`, or make one:
-`honest` and `chooses` answer by the drawn ratings, `length`, `constant`, `obedient`,
-`fickle` and `first` have one planted fault each. The tests of the card use them.
+its outputs. The other public functions are scripts for a `ScriptedEngine`, or make one.
 """
 
 from __future__ import annotations

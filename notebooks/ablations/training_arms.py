@@ -7,12 +7,6 @@ and seed by seed, and keeps what each run said of the held-out set under
 Figure 3), `training_tasks` (its Table 8) and `training_grading` (Prometheus' ablation)
 beside this read it:
 
-1. `load` reads the judgments of a study beside their gold; `trained` says what each arm
-learnt from.
-2. `correlations` gives each arm's agreement with the gold, `against` the difference of
-pairs of arms, `by_group` both group by group.
-3. `found_by_kind` says which errors were found, `reading` what the tests allow to say.
-
 Rows are judgments: an output of the held-out set, an arm, a seed. In the study
 "grading" an output has two, by a known rubric and by the new one, so that `by_group`
 takes them by rubric. A difference holds only where held-out records say so and training

@@ -3,10 +3,6 @@ what costs nothing, and the raters' own agreement: data for tables, one row a ju
 set, aspect, level and coefficient.
 
 table = leaderboard.rated()
-
-`rated` measures judges that give scores. For each set a function of `BOARDS` yields
-one `Board` an aspect, which `_rows` measures against the ratings. `labels` measures
-judges that name a category, `paired` judges that say which of two outputs is better.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
 """The evidence of a claim as a reader meets it: one short paragraph instead of every
 cell, and whether chance could make what it states.
-
-`sentence` reads the evidence that `claims` writes, as text: findings between
-semicolons, each perhaps with a verdict before it, and what a test says after
-`SIGNIFICANT`. `chance` takes the comparisons of a test as they are.
 """
 
 from __future__ import annotations

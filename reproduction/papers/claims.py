@@ -11,11 +11,6 @@ names an output whose recorded judges inform the reader; it decides nothing. `la
 says what would tell where no number at hand does; `untold` in a check, what of a claim
 stays open beside what is printed. A claim keeps its `id` for good, so that other tables
 can be joined to it; one that is dropped leaves its id unused.
-
-`judge` goes claim by claim: `_relations` makes relations of it, `_answers` asks each of
-them for answers (a verdict and its evidence), `_together` joins the answers, and
-`_inferred` asks the test. `counts` tallies the verdicts, `compared` lists what each
-test compares.
 """
 
 from __future__ import annotations

@@ -6,10 +6,6 @@ other printed numbers* (`consistent`; route `published`), or it is *of another j
 prompt or run (`orientation`; route `recorded`), which gets no verdict; or it is *equal
 by construction*, or there is *nothing here*. `WORDS` has these names, and readers meet
 no others. Beside each count stands what chance would reach (`papers.shuffling`).
-
-`counts` gives the numbers of some cells, `by_kind` and `by_method` a row for each kind
-or method, `told_apart` whether a count is more than chance, `in_words` and its
-relatives sentences; `verdicts_again` checks what was saved.
 """
 
 from __future__ import annotations

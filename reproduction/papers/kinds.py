@@ -6,9 +6,6 @@ what would test a paper's own method, `evidence.csv` examples and reprints that 
 numbers themselves do not tell. In all three a star stands for any text, and the first
 line that fits a cell decides. `not_rivals.csv` names judges that are held against gold
 of their own.
-
-`kind_of` and `evidence_of` answer for a cell, `with_kinds` for a frame of cells,
-`own_method` and `own_numbers` for a paper or table.
 """
 
 from __future__ import annotations

@@ -4,9 +4,6 @@
 is made of and where that is: not published, published at an address but not here, to be
 had by asking a model, or by a model's weights. What the place of a cell says most
 narrowly holds: row and column, then the row, then the column, then the table.
-
-A row of the file is a `Fact`; `fact` gives the one of a cell, and `explained` joins it
-with what a run says of the same cell.
 """
 
 from __future__ import annotations

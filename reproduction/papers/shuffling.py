@@ -9,9 +9,6 @@ nothing else, so its rate is 1.
 A recipe that was chosen among several because it gave the most equal numbers had as many
 chances: `data/paper_tables/searched.csv` says how many, and over how many cells they
 were compared. Each rate is worked out exactly; nothing is drawn.
-
-`shuffled` gives the rate of each cell, `searched` what the best of several recipes
-would reach, `supports` says what a count is worth beside it.
 """
 
 from __future__ import annotations

@@ -7,9 +7,6 @@ was read there.
 or why there is none) and `seal`. The first half of the seal is a hash of the cell with
 its number, the second half one of the cell with its place. The text itself is not in
 the repository: where it lies, `misplaced` reads it; elsewhere `broken` compares seals.
-
-`numbers` reads the numbers of a line, `stands` says whether a printed string is one of
-them; both see a text as `normalised` and `visible` make it.
 """
 
 from __future__ import annotations

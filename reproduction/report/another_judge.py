@@ -1,8 +1,5 @@
 """What another model says when it is asked as the paper's judge was: a table of its own
 on the paper's page, never in the paper's rows.
-
-`cells` sets the coefficients of each judged row beside the printed ones, `variants`
-compares the arms of a design; both take every model of `study.saved_judges`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Notebooks executed side by side: a thread each in this process, a kernel each beside
 it.
-
-`executed` takes a `Job` after the other and runs so many at a time with `execute`.
 """
 
 from __future__ import annotations

@@ -3,10 +3,6 @@ evaluator's settings.
 
 asked = ablations.scored("coascore", {"n": [1, 3, 7]}, settings={"variant": "average"})
 table, tests = ablations.compare(asked)
-
-`variants` makes a `Variant` of each choice, `check` sees whether all can be made before
-anything is asked, `scored` asks them one by one on the same rows, and `compare` tests
-them aspect by aspect.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The making of every completion that the catalogue's outputs need, and what it takes.
 
-`select` chooses questions of the catalogue, `plan_catalogue` counts what they would ask
-(`_Plan`), and `fill` asks it (`_Filling`). A draw that two judges of one model ask is
-counted and asked once.
+A draw that two judges of one model ask is counted and asked once.
 """
 
 from __future__ import annotations

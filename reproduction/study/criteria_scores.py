@@ -6,11 +6,6 @@ Nobody published HD-Eval's criteria scores. What is public are scores of several
 rated. They are scores of one output from several sides, as criteria are, so that
 aggregators, training shares and attributions can be studied on them; they are not a
 hierarchy.
-
-`recorded` gives such scores and `of_judge` those of a judge that was asked for the
-criteria, both as `CriteriaScores`. `tables_1_to_3` to `tables_6_and_7` give cells of
-the paper's tables on one split. `on_splits` measures aggregators on many splits;
-`over_targets`, `over_splits` and `against` then average and test.
 """
 
 from __future__ import annotations

@@ -5,11 +5,6 @@ parts = {"openmeva": Part(outputs("openmeva", mode), {"OpenMEVA": "overall"}), .
 cells = correlated(parts, scored(parts, {"BLEU": Bleu(), ...}), coefs=["spearman"])
 options = {"engine": "replay", "mode": mode}
 judged = asked("coascore_table_02", parts, {"coefs": ["spearman"]}, **options)
-
-`judged_rows` asks the judges and metrics of one data set, and gives a `JudgedRows`.
-Where a table has several data sets, each is a `Part`: `asked` asks the catalogue's
-judges part by part and gives an `Asked`; `scored` and `correlated` measure metrics
-that a notebook names itself; `averaged` and `with_mean` make the table's columns.
 """
 
 from __future__ import annotations

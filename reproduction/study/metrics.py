@@ -1,8 +1,5 @@
 """Metrics of the catalogue that a model's weights give: made where the weights are,
 read from the cache anywhere.
-
-`make` computes metrics and notes with which settings (`_notes`); `scores` reads the
-values that were stored under these settings.
 """
 
 from __future__ import annotations

@@ -5,9 +5,6 @@ What a model is stands in `data/models.toml`, what it costs in `data/prices.csv`
 for a million prompt and new tokens, or an hour), how many printed cells its answers
 fill in `data/judged_cells.csv` (`make rehearsal` writes it). Estimates, each with what
 it rests on; nothing is loaded or asked.
-
-`totals` makes the table from a plan of `completions.plan_catalogue`, `in_words` says
-it to a person, and `JudgeTable` prints the plan's judges while they are planned.
 """
 
 from __future__ import annotations

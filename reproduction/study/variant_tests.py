@@ -5,11 +5,6 @@ options = {"engine": engine, "model": model, "mode": mode}
 asked = variant_tests.of_judges("my_output", ["n=5", "n=10"], **options)
 table, tests = variant_tests.compare(asked.items, asked.scores, base="n=5")
 fig = variant_tests.figure(table, tests)
-
-`of_judges` asks the catalogue, and `on_shared_items` takes scores that were asked
-for elsewhere (`study.ablations`); both give a `VariantScores`. `compare` tests each
-variant against a base, `paired_tests` any pairs of scores, and `figure` draws what
-`compare` gives.
 """
 
 from __future__ import annotations

@@ -1,10 +1,5 @@
 """What a training set looks like: variety of wording, lengths, errors, channels. Texts
 or frames in, numbers out.
-
-A frame of instances has one row an instance; each function names the columns that it
-reads. `distinct_ngrams` and `rouge_l_pairs` measure the wording; `length_by_score` and
-`score_balance` hold length against score; `channel_table`, `errors_per_instance` and
-`error_counts` count TIGERScore's data, `collection_table` those of Prometheus.
 """
 
 from __future__ import annotations

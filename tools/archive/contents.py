@@ -1,9 +1,4 @@
-"""What goes into the archive, what stays outside, and which results hang on that.
-
-`commit`, `committed` and `records` read the repository; `public` divides the public
-files by their licence; `inputs` and `used_by` join results and files; `outside_csv` and
-`notice` are the two tables for a reader of the archive.
-"""
+"""What goes into the archive, what stays outside, and which results hang on that."""
 
 from __future__ import annotations
 

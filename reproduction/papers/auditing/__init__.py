@@ -11,8 +11,7 @@ options; it yields a `Finding` for each printed result.
 
 A new rule is a generator in one of three modules (`values`: numbers from other numbers;
 `attainable`: what a number can be at all; `sentences`: words about tables) and a line
-in `RULES`. `relations` reads the files, `findings` applies a rule, `audit` makes a
-table of all of them, and `recomputed` makes numbers for `compare` of them.
+in `RULES`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """What a printed number can be at all: rank correlations of few items, shares of whole
 counts, ranks, bounds.
 
-The rules are `multiples`, `pooled_shares`, `coefficients`, `rank_correlations`,
-`ranks_of_scores`, `permutations` and `bounds`; `attains` and what it calls say which
-Kendall's taus so many items can have. In every rule `tables` are those of the paper and
-`table` is the name of the one that is checked.
+In every rule `tables` are those of the paper and `table` is the name of the one that is
+checked.
 """
 
 from __future__ import annotations

@@ -3,12 +3,6 @@ and the verdict on a result.
 
 Intervals give every value that a result may have had before it was rounded; rational
 arithmetic keeps ends exact.
-
-- `Quantity` is such an interval with its printed face; it can be added, multiplied and
-so on.
-- `Cells` are the printed cells of one table, as quantities by (row, column, statistic);
-`Tables` are those of a paper.
-- `verdict`, `above` and `same` compare quantities; a `Finding` holds what came out.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """What a text says of its tables in words: ahead, always, most, best, falling; bold and
 underline; copied rows.
 
-The rules are `ahead`, `marks`, `copied`, `in_data` and `not_printed`. `leads` is the
-arithmetic of `ahead`, and of the papers' claims (`papers.claims`). In every rule
-`tables` are those of the paper and `table` is the name of the one that is checked.
+In every rule `tables` are those of the paper and `table` is the name of the one that is
+checked.
 """
 
 from __future__ import annotations

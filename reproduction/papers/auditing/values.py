@@ -1,9 +1,8 @@
 """One printed result from other printed numbers: averages, totals, differences,
 percents, repeats.
 
-The rules are `summaries`, `differences`, `percent_changes`, `repeats`, `equal`,
-`follows` and `different`; `value` is the arithmetic of `follows`. In every rule
-`tables` are those of the paper and `table` is the name of the one that is checked.
+In every rule `tables` are those of the paper and `table` is the name of the one that is
+checked.
 """
 
 from __future__ import annotations

@@ -6,10 +6,6 @@ would take.
     print("\\n".join(plan(config).lines))   tokens, memory, hours; nothing is loaded
     finetune(config, "sets/metricinstruct", "runs/tigerscore-7b")
 
-A `Config` is one way to fine-tune, by name in `configs.toml`. `plan` says what it would
-take, as a `Plan`. `examples` reads a training set, `tokenized` makes ids and labels of
-it (`Tokens`), and `finetune` trains and gives a `Result`.
-
 On several GPUs: `launch_command(config)`.
 """
 
