@@ -36,7 +36,6 @@ MOST_PAIRS = 400
 SHARE = 0.8  # of the inputs is drawn at most
 # what is said of a judge with as much noise as the ratings vary is true of it
 _TRUE = {"nearer than a constant"}
-Frame = pd.DataFrame
 Random = np.random.Generator
 _KINDS = (verdict.FAILS, "limits")  # of findings that name a fault
 # the rules that name a fault, and those of them whose words are in the verdict
@@ -59,7 +58,7 @@ class RatedSet:
     raters: str = ""
     without: tuple[str, ...] = ()
 
-    def draw(self, rng: Random, aspects: Sequence[str]) -> Frame:
+    def draw(self, rng: Random, aspects: Sequence[str]) -> pd.DataFrame:
         """Some inputs of these aspects, of all or some systems."""
         frame = _loaded(self.dataset)
         is_asked = frame["aspect"].isin(aspects)
@@ -75,7 +74,7 @@ class RatedSet:
         drawn.attrs = {"name": "drawn", "scale": scale}
         return drawn
 
-    def _raters(self, frame: Frame) -> list[str]:
+    def _raters(self, frame: pd.DataFrame) -> list[str]:
         """The columns of its raters."""
         if not self.raters:
             return []
@@ -83,14 +82,14 @@ class RatedSet:
 
 
 @functools.cache
-def _loaded(dataset: str) -> Frame:
+def _loaded(dataset: str) -> pd.DataFrame:
     """A set's rows; nothing changes them."""
     return datasets.load(dataset)
 
 
 def _some(
-    frame: Frame, column: str, most: int, rng: Random, share: float = 1.0
-) -> Frame:
+    frame: pd.DataFrame, column: str, most: int, rng: Random, share: float = 1.0
+) -> pd.DataFrame:
     """The rows of some of a column's values, drawn without replacement."""
     values = frame[column].unique()
     share_of_all = round(share * len(values))
@@ -130,10 +129,7 @@ SETS: Mapping[str, RatedSet] = {
         without=("+1.2 for all",),
     ),
 }
-PAIRS = {
-    "pairs, LLMBar": "llmbar",
-    "pairs, PandaLM": "pandalm",
-}
+PAIRS = {"pairs, LLMBar": "llmbar", "pairs, PandaLM": "pandalm"}
 
 
 def _findings(numbers: Any) -> Rules:
@@ -152,7 +148,7 @@ def _findings(numbers: Any) -> Rules:
     return holding, in_sentence
 
 
-def _of_scores(frame: Frame, values: np.ndarray) -> Rules:
+def _of_scores(frame: pd.DataFrame, values: np.ndarray) -> Rules:
     """`_findings` of scores, one a row of a drawn set."""
     scores = np.asarray(values, dtype=float)
     rated = judged.rated(frame)
@@ -193,7 +189,7 @@ def _numbers(aspect: Aspect) -> Numbers:
     }
 
 
-def _of_verdicts(frame: Frame, verdicts: np.ndarray) -> Rules:
+def _of_verdicts(frame: pd.DataFrame, verdicts: np.ndarray) -> Rules:
     """`_findings` of verdicts on pairs, (order, pair)."""
     in_order, swapped = verdicts
     pairs = paired.load_paired(frame)
@@ -202,7 +198,7 @@ def _of_verdicts(frame: Frame, verdicts: np.ndarray) -> Rules:
     return _findings(paired.measured(judge))
 
 
-def _pairs(name: str, rng: Random) -> Frame:
+def _pairs(name: str, rng: Random) -> pd.DataFrame:
     """Some pairs of a set, without those that people call equal."""
     frame = datasets.load_pairs(name)
     is_decided = frame["preference"].isin([1, 2])
@@ -237,7 +233,7 @@ def one_draw(where: str, judge: str, seed: int) -> tuple[bool, bool]:
 
 def _answered(
     dataset: str, judge: str, seed: int, rng: Random
-) -> tuple[Frame, np.ndarray]:
+) -> tuple[pd.DataFrame, np.ndarray]:
     """A draw of a set's pairs and a planted judge's verdicts on it, (order, pair)."""
     frame = _pairs(dataset, rng)
     if judge == GOOD:
@@ -248,7 +244,7 @@ def _answered(
 
 def _scored(
     rated: RatedSet, judge: str, seed: int, rng: Random
-) -> tuple[Frame, np.ndarray]:
+) -> tuple[pd.DataFrame, np.ndarray]:
     """A draw of a set and a planted judge's scores of it."""
     aspects = rated.aspects[:1]
     if judge == HALO:

@@ -230,58 +230,21 @@ def _lenient(sample: Sample) -> Values:
 
 
 FAULTS: Mapping[str, Fault] = {
-    "takes the lowest score for the best": Fault(
-        rules=("reversed",),
-        judge=_turned,
-    ),
-    "+2 for two systems": Fault(
-        rules=("favours",),
-        judge=_added(systems=2, share=0.5),
-    ),
-    "+1 for its own model": Fault(
-        rules=("favours",),
-        judge=_added(systems=1, share=0.25),
-    ),
-    "halo over several aspects": Fault(
-        rules=("halo",),
-        judge=_halo,
-    ),
+    "takes the lowest score for the best": Fault(("reversed",), _turned),
+    "+2 for two systems": Fault(("favours",), _added(systems=2, share=0.5)),
+    "+1 for its own model": Fault(("favours",), _added(systems=1, share=0.25)),
+    "halo over several aspects": Fault(("halo",), _halo),
     "half length, half what people say": Fault(
-        rules=("length", "length at a rating"),
-        judge=_half_length,
+        ("length", "length at a rating"), _half_length
     ),
-    "length, .9 SD given quality": Fault(
-        rules=("length", "length at a rating"),
-        judge=_longer,
-    ),
-    "silent where ratings are low": Fault(
-        rules=("gaps where low",),
-        judge=_gaps,
-    ),
-    "85 % at the top": Fault(
-        rules=("one score",),
-        judge=_mostly_top,
-    ),
-    "97 % one score": Fault(
-        rules=("one score", "constant"),
-        judge=_nearly_constant,
-    ),
-    "a copy of one rater": Fault(
-        rules=("copy",),
-        judge=_copy,
-    ),
-    "one score a system": Fault(
-        rules=("one score a system",),
-        judge=_of_system,
-    ),
-    "deviations halved": Fault(
-        rules=("narrow",),
-        judge=_halved,
-    ),
-    "+1.2 for all": Fault(
-        rules=("lenient",),
-        judge=_lenient,
-    ),
+    "length, .9 SD given quality": Fault(("length", "length at a rating"), _longer),
+    "silent where ratings are low": Fault(("gaps where low",), _gaps),
+    "85 % at the top": Fault(("one score",), _mostly_top),
+    "97 % one score": Fault(("one score", "constant"), _nearly_constant),
+    "a copy of one rater": Fault(("copy",), _copy),
+    "one score a system": Fault(("one score a system",), _of_system),
+    "deviations halved": Fault(("narrow",), _halved),
+    "+1.2 for all": Fault(("lenient",), _lenient),
 }
 
 
@@ -332,20 +295,10 @@ def _takes_longer(sample: Sample) -> Values:
 _FIRST = np.array([[1.0, 2.0]])
 _EITHER = np.array([[1.0, 2.0], [2.0, 1.0]])
 PAIR_FAULTS: Mapping[str, Fault] = {
-    "flips 33 % on a swap": Fault(
-        rules=("swap",),
-        judge=_in_orders(0.33, _EITHER),
-    ),
+    "flips 33 % on a swap": Fault(("swap",), _in_orders(0.33, _EITHER)),
     "takes the first in 10 %": Fault(
-        rules=("leans to first", "prefers first"),
-        judge=_in_orders(0.1, _FIRST),
+        ("leans to first", "prefers first"), _in_orders(0.1, _FIRST)
     ),
-    "takes the first": Fault(
-        rules=("prefers first",),
-        judge=_in_orders(1.0, _FIRST),
-    ),
-    "takes the longer": Fault(
-        rules=("longer",),
-        judge=_takes_longer,
-    ),
+    "takes the first": Fault(("prefers first",), _in_orders(1.0, _FIRST)),
+    "takes the longer": Fault(("longer",), _takes_longer),
 }

@@ -78,83 +78,22 @@ class World(NamedTuple):
     recording: str
     judge: str
     rival: str
-    form: str = ""
-    tuned: bool = False
+    form: str
+    tuned: bool
 
 
 _WEBNLG = "instructscore_webnlg"
-WORLDS = (
-    World(
-        dataset="summeval",
-        aspect="coherence",
-        recording="alttest_summeval",
-        judge="gpt-4o",
-        rival="gemini_pro",
-        tuned=True,
-    ),
-    World(
-        dataset="summeval",
-        aspect="consistency",
-        recording="alttest_summeval",
-        judge="gpt-4o",
-        rival="gemini_pro",
-        tuned=True,
-    ),
-    World(
-        dataset="summeval",
-        aspect="relevance",
-        recording="alttest_summeval",
-        judge="mistral-v03",
-        rival="llama-31",
-        tuned=True,
-    ),
-    World(
-        dataset="wmt22_zhen",
-        aspect="mqm",
-        recording="gemba_wmt22",
-        judge="GPT4",
-        rival="Turbo",
-        form="DA-refA",
-        tuned=True,
-    ),
-    World(
-        dataset="topical_chat",
-        aspect="naturalness",
-        recording="acloserlook",
-        judge="gpt-3.5-turbo-0613",
-        rival="aspect engagingness",
-        form="rate_explain",
-        tuned=True,
-    ),
-    World(
-        dataset="webnlg2020",
-        aspect="fluency",
-        recording=_WEBNLG,
-        judge="InstructScore",
-        rival="aspect correctness",
-    ),
-    World(
-        dataset="webnlg2020",
-        aspect="correctness",
-        recording=_WEBNLG,
-        judge="InstructScore",
-        rival="aspect fluency",
-    ),
-    World(
-        dataset="openmeva",
-        aspect="overall",
-        recording="",
-        judge="stored_chatgpt",
-        rival="stored_bartscore",
-    ),
-    World(
-        dataset="openmeva",
-        aspect="overall",
-        recording="",
-        judge="stored_bartscore",
-        rival="stored_bertscore_f",
-    ),
-)
+
+
+def _worlds() -> list[World]:
+    """The worlds of the table beside this file."""
+    path = Path(__file__).with_name("recorded_worlds.csv")
+    table = pd.read_csv(path, keep_default_na=False)
+    table["tuned"] = table["tuned"] == "yes"
+    return [World(*row) for row in table.itertuples(index=False)]
+
+
+WORLDS = _worlds()
 _KEYS = ["system_id", "input_id"]
 
 

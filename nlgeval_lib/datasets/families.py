@@ -1,5 +1,5 @@
-"""Which systems of a data set are of one family, and which column has the topics of its
-inputs: no independent evidence, so that a resampling takes them together.
+"""Which systems of a data set are of one family: no independent evidence, so that a
+resampling takes them together.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import pandas as pd
 
 @functools.cache
 def table() -> pd.DataFrame:
-    """A row a system with a family, and a row a column of topics: `dataset`, `kind`
-    (family or topic), `name`, `group` (the family), `why`.
+    """A row a system with a family: `dataset`, `kind` (family), `name`, `group` (the
+    family), `why`.
     """
     path = Path(__file__).with_name("families.csv")
     return pd.read_csv(path, keep_default_na=False)

@@ -1,16 +1,8 @@
 """HD-Eval, Figures 6 to 9: which scores an aggregator listens to, and how stable the
 answer is between halves of the data.
 
-The notebooks `figure_06_permutation`, `figure_07_shap`, `figure_08_other_aggregators`
-and `figure_09_shap_in_detail` beside this call it, step by step:
-
-1. `scores` fetches the scores that stand for HD-Eval's criteria, with the ratings. The
-criteria's own scores were not published; recorded judges stand in their place unless a
-judge's answers are kept here.
-2. An `Attribution` fits the aggregators of its panels. `measured` gives their
-importances on the paper's split, `top` the table of the page.
-3. `bars` and `dots` are the figures; `stability` asks whether another half would say
-the same.
+The criteria's own scores were not published; recorded judges stand in their place
+unless a judge's answers are kept here.
 
 A panel is an aggregator and a measure: `("mlp", "permutation")`. Measures: permutation
 (explained variance lost), weights (of trees), shap. To look at another aggregator, name
@@ -113,12 +105,7 @@ class Attribution:
     seed: int
 
     def fit(self, kind: str, test: np.ndarray, number: int) -> hdeval.Aggregator:
-        """An aggregator fitted on all rows but those of the test.
-
-        kind: of the aggregator, such as "mlp".
-        test: positions of the test rows.
-        number: the aggregator's seed.
-        """
+        """An aggregator, such as "mlp", with this seed, fitted on all rows but the test's."""
         quick_options = {"rf": {"n_estimators": 10}, "mlp": {"max_iter": 100}}
         options = quick_options.get(kind) if self.quick else None
         train = np.setdiff1d(np.arange(len(self.given.X)), test)
@@ -134,9 +121,7 @@ class Attribution:
     ) -> tuple[pd.DataFrame, Any]:
         """The importance of each score for each target, on the test rows.
 
-        panel: an aggregator and a measure.
         test: positions of the test rows; the aggregator is fitted on the others.
-        number: the aggregator's seed.
         rows: outputs that SHAP attributes.
         rounds: permutations a row, where SHAP has to sample.
         Returns: importances [score, target], in the `UNIT` of the measure, and the SHAP
@@ -187,11 +172,10 @@ class Attribution:
         return pd.concat(tables, ignore_index=True), values
 
     def top(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The eight scores that count most over all targets, of each panel.
+        """The eight scores that count most over all targets, of each panel, with "share
+        of all", the mean share of the targets' importance.
 
         table: what `measured` gives first.
-        Returns: `aggregator, measure, score`, a column a target, and "share of all",
-        the mean share of the targets' importance.
         """
         ranked = []
         panels = table.groupby(["aggregator", "measure"], sort=False)

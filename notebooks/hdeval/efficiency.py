@@ -1,17 +1,10 @@
 """HD-Eval, Figures 4 and 5: how the quality of a fitted aggregator grows with what it
 is given.
 
-The notebooks `figure_04_training_share` and `figure_05_number_of_criteria` beside this
-call it, step by step:
-
-1. `scores` fetches, for each data set, the scores that stand for HD-Eval's criteria,
-with the ratings. The criteria's own scores were not published; recorded judges stand in
-their place unless a judge's answers are kept here.
-2. A `Sweep` fits aggregators on halves of the data, with more and more ratings (Figure
-4) or scores (Figure 5), and correlates their predictions with the ratings of the other
-half.
-3. Its `curve` is the saved table, `by_setting` and `enough` are the tables of the page,
-`figure` is the figure.
+The criteria's own scores were not published; recorded judges stand in their place
+unless a judge's answers are kept here. A `Sweep` fits aggregators on halves of the data,
+with more and more ratings (Figure 4) or scores (Figure 5), and correlates their
+predictions with the ratings of the other half.
 
 To sweep something else, give `Sweep` other `settings`, or another word for `over` and
 the arguments of `criteria_scores.predictions` that go with it in `Sweep._predicted`.
@@ -35,15 +28,7 @@ from reproduction.study import criteria_scores
 
 _MARKERS = "osD^vPX"  # of the lines of a panel, an aggregator each
 # what a quality is of, before targets are averaged
-_KEYS = [
-    "data",
-    "unit",
-    "split",
-    "kind",
-    "x",
-    "seed",
-    "coef",
-]
+_KEYS = ["data", "unit", "split", "kind", "x", "seed", "coef"]
 
 
 def scores(

@@ -1,15 +1,7 @@
 """HD-Eval, Tables 6 and 7: Llama-2 judges with and without aggregation.
 
-The notebooks `table_06_small_judges_topical_chat` and `table_07_small_judges_summeval`
-beside this call it, step by step:
-
-1. `gains` takes the printed rows of gains from the audit: what follows from printed
-numbers alone.
-2. `asked_rows` makes the rows of a run, where Llama-2's answers are kept here or it is
-asked: the judge alone, and its scores of the criteria aggregated. `reason` says what is
-missing where it was not.
-3. `of_miniature` shows the miniature judge's own table, set apart, where that was asked
-instead.
+`gains` follow from printed numbers alone; `asked_rows` are of a run, where Llama-2's
+answers are kept here or it is asked.
 """
 
 from __future__ import annotations

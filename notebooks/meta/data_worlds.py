@@ -136,7 +136,6 @@ def draw(
 ) -> Judged:
     """Both judges, the twin and the ratings.
 
-    name: of the world.
     size: (systems, inputs).
     rng: draws all but the systems.
     load: how far the second judge follows outputs, in [0, 1].
@@ -261,8 +260,6 @@ def truth(name: str, coef: str, level: str, alike: bool = True) -> tuple[float, 
     """The first judge's coefficient over all systems and inputs there could be, and the
     load with which the second has the same.
 
-    name: of the world.
-    coef, level: as for `statistics.correlate`.
     alike: False where the load is not asked for; it is then .5, without meaning.
     """
     target = float(np.mean(_large(name, coef, level, 0.0, "first")))
@@ -300,12 +297,7 @@ def _large(name: str, coef: str, level: str, load: float, judge: str) -> list[fl
 
 
 def truth_of_these(name: str, coef: str, level: str, systems: int, seed: int) -> float:
-    """The first judge's coefficient over all inputs, for the systems of a seed.
-
-    name: of the world.
-    systems: how many.
-    seed: what draws them.
-    """
+    """The first judge's coefficient over all inputs, for so many systems of a seed."""
     inputs = 1000 if level == "system" else 4000
     values = []
     for number in range(4):
@@ -328,10 +320,7 @@ def measure(
     At system level the test compares the first judge with its twin, else with the
     second judge.
 
-    name: of the world.
-    level, coef: as for `statistics.correlate`.
     sims: data sets.
-    seed: of all that is drawn.
     Returns: rows of `COLUMNS`. method: "auto" and, over systems and inputs, "careful";
     "grouped" knows families or topics; "these" (by topic, where there are some) holds
     for the systems at hand. what: "level" or "coverage". one_system: the share of data
@@ -453,11 +442,8 @@ def committed(seed: int = FIRST) -> Any:
 
 
 def summary(seed: int = FIRST) -> Any:
-    """The worst rate of each method over levels and coefficients: the highest level,
-    the lowest coverage.
-
-    seed: of the run, `FIRST` or `FRESH`.
-    Returns: a row a world, a column a method and what was measured.
+    """The worst rate of each method over levels and coefficients (the highest level,
+    the lowest coverage): a row a world, a column a method and what was measured.
     """
     runs = committed(seed)
     columns = {}
@@ -510,8 +496,6 @@ def again_lines() -> list[str]:
 def cells_beyond(what: str, method: str) -> tuple[int, int, int, int]:
     """How many cells of a method are beyond their bar.
 
-    what: "level" or "coverage".
-    method: as in the rows of `measure`.
     Returns: how many cells there are; beyond their bar with the first seed, with the
     fresh one, and with both.
     """

@@ -78,8 +78,6 @@ SUMMEVAL = {
 def components(world: str) -> list[Floats]:
     """Covariances between systems, between inputs and left over, each [3, 3] over
     judge, judge, ratings.
-
-    world: one of `WORLDS`.
     """
     base = "coh" if world.startswith("coh") else "con"
     parts = [part.copy() for part in SUMMEVAL[base]]
@@ -105,9 +103,7 @@ def draw(
 ) -> tuple[Floats, Floats, Floats]:
     """One data set of a world: first judge, second judge and ratings.
 
-    world: one of `WORLDS`.
     size: (systems, inputs), or (rows,).
-    rng: what draws it.
     Returns: three matrices `[system, input]`, or three flat vectors.
     """
     # An effect of a system is the same for all inputs, and the other way round.
@@ -142,8 +138,6 @@ def truth(world: str, coef: str, level: str = "dataset", inputs: int = 100) -> f
     It is closed where the worlds are normal, else the mean of 12 data sets of 1,000
     systems.
 
-    coef: "pearson", "spearman" or a Kendall's tau.
-    level: "dataset", "input" or "system".
     inputs: of each system; at system level they are part of what is measured.
     """
     if world == "ord" or (world == "heavy" and coef != "pearson"):
@@ -184,13 +178,10 @@ def measure(
 
     A p or an interval that is not defined rejects and holds nothing.
 
-    world: one of `WORLDS`.
     size: "16x100", systems and inputs, or "60", rows.
-    level, coef: as for `statistics.correlate`.
     tests: as `units=` of `statistics.compare`; "williams" too.
     cis: as `ci=` of `statistics.correlate`.
     sims: simulations; `FEW` of the methods that take long.
-    seed: of all that is drawn.
     Returns: rows of `COLUMNS`. what: level (equal judges), power, or coverage. The
     columns that are measured are those of `_Rate`.
     """

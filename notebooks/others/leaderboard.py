@@ -334,10 +334,7 @@ def _board(
         **origin,
         **dict.fromkeys(free, "a baseline"),
     }
-    scores = {
-        **judges,
-        **free,
-    }
+    scores = {**judges, **free}
     return Board(
         name,
         aspect,

@@ -35,12 +35,8 @@ Row = dict[str, Any]
 
 
 def printed(table: str) -> pd.DataFrame:
-    """One of the tables in `data/paper_tables/others`, each cell as the text that is
-    printed.
-
-    table: the file's name without `.csv`, such as `llmbar`.
-    Returns: all columns as text; an empty cell is "", never NaN.
-    Raises: FileNotFoundError for a table that is not there.
+    """One of the tables in `data/paper_tables/others`, such as `llmbar`, each cell as
+    the text that is printed; an empty cell is "", never NaN.
     """
     path = files.data() / "paper_tables" / "others" / f"{table}.csv"
     return pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -77,10 +73,7 @@ def is_equal(number: str, ours: float) -> bool:
 
 
 def compared(rows: list[Row]) -> pd.DataFrame:
-    """The table of rows with `printed` and `ours`, and whether they are `equal`.
-
-    rows: a mapping a printed number; other keys of a row become columns as they are.
-    """
+    """The table of rows with `printed` and `ours`, and whether they are `equal`."""
     table = pd.DataFrame(rows)
     equal = []
     for number, ours in zip(table["printed"], table["ours"], strict=True):
@@ -90,10 +83,7 @@ def compared(rows: list[Row]) -> pd.DataFrame:
 
 
 def count(table: pd.DataFrame) -> str:
-    """How many rows of a comparison are equal, as `N of M equal`.
-
-    table: as `compared` gives it.
-    """
+    """How many rows of a comparison are equal, as `N of M equal`."""
     equal = int(table["equal"].sum())
     return f"{equal:,} of {len(table):,} equal"
 
@@ -202,10 +192,7 @@ def alttest() -> pd.DataFrame:
                 test.score,
                 test.epsilon,
             )
-            ours = {
-                "winning_rate": result.winning_rate,
-                "advantage": result.advantage,
-            }
+            ours = {"winning_rate": result.winning_rate, "advantage": result.advantage}
             key = {"set": name, "judge": judge}
             rows += _beside(key, line, ours)
     return compared(rows)
@@ -277,11 +264,7 @@ def judge_bench() -> pd.DataFrame:
 # -- LLM-Rubric
 
 # How a printed row of LLM-Rubric reads an answer -> the recording's column for it.
-READINGS = {
-    "sampled": "sampled",
-    "most_probable": "most_probable",
-    "expected": "value",
-}
+READINGS = {"sampled": "sampled", "most_probable": "most_probable", "expected": "value"}
 
 
 def llm_rubric() -> pd.DataFrame:
@@ -314,11 +297,7 @@ def rubric_statistics(predicted: np.ndarray, human: np.ndarray) -> dict[str, flo
     Returns: `rmse`, `pearson`, `spearman`, `kendall` (tau-b), and of the predicted
     values `mean` and `std` (divided by n, not by n - 1).
     """
-    coefs = {
-        "pearson": "pearson",
-        "spearman": "spearman",
-        "kendall": "kendall-b",
-    }
+    coefs = {"pearson": "pearson", "spearman": "spearman", "kendall": "kendall-b"}
     mean_squared_error = np.mean((predicted - human) ** 2)
     measured = {"rmse": float(np.sqrt(mean_squared_error))}
     for statistic, coef in coefs.items():

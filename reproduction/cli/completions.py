@@ -199,20 +199,13 @@ def _plan_catalogue(
 
     from reproduction.study import completions, plan_totals
 
-    parts = [(questions, engine_options)]
+    planned = [completions.plan_catalogue(questions, engine_options)]
     if not options.engine:
         on_server = replace(engine_options, engine="openai")
-        parts.append((questions_elsewhere, on_server))
-    names: list[tuple[str, str, str]] = []
-    for asked, asked_by in parts:
-        names += completions.names(asked, asked_by)
-    if not names:
-        return
-    table = plan_totals.JudgeTable(names, typer.echo)
-    planned = []
-    for asked, asked_by in parts:
-        planned.append(completions.plan_catalogue(asked, asked_by, table.add))
-    echo(plan_totals.in_words(pd.concat(planned), options.rate))
+        planned.append(completions.plan_catalogue(questions_elsewhere, on_server))
+    joined = pd.concat(planned)
+    if len(joined):
+        echo(plan_totals.in_words(joined, options.rate))
 
 
 def _print_elsewhere(engine: str, questions: list[Any]) -> None:

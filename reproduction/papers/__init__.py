@@ -33,11 +33,9 @@ if TYPE_CHECKING:
     from reproduction.papers.comparison import (
         COMPARED,
         VERDICTS,
-        by_construction,
         compare,
         habits,
         tried,
-        verdict,
     )
     from reproduction.papers.counting import (
         COUNTS,
@@ -52,7 +50,6 @@ if TYPE_CHECKING:
     )
     from reproduction.papers.gaps import (
         ELSEWHERE,
-        GAPS,
         NEEDS_RUN,
         NEEDS_WEIGHTS,
         NOT_PUBLISHED,
@@ -64,25 +61,14 @@ if TYPE_CHECKING:
         EVIDENCE,
         OWN,
         ROW_KINDS,
-        kind_of,
         own_method,
         own_numbers,
         printed_cells,
     )
-    from reproduction.papers.numbers import (
-        Number,
-        agrees,
-        difference,
-        exact,
-        is_blank,
-        parse,
-    )
+    from reproduction.papers.numbers import agrees, parse
     from reproduction.papers.printed_lead import Ahead, ahead
     from reproduction.papers.printed_tables import (
-        COLUMNS,
-        INDEX_COLUMNS,
         KEY,
-        KINDS,
         PAPERS,
         cell,
         folder,
@@ -90,23 +76,13 @@ if TYPE_CHECKING:
         load,
         tables,
     )
-    from reproduction.papers.published import Fact, fact, facts
-    from reproduction.papers.shuffling import shuffled
-    from reproduction.papers.spread import own_sd, reach
+    from reproduction.papers.spread import own_sd
 
 # module -> its names, which are loaded when they are first used
 _MODULES = {
     "printed_lead": ("Ahead", "ahead"),
     "auditing": ("audit", "recomputed"),
-    "comparison": (
-        "COMPARED",
-        "VERDICTS",
-        "by_construction",
-        "compare",
-        "habits",
-        "tried",
-        "verdict",
-    ),
+    "comparison": ("COMPARED", "VERDICTS", "compare", "habits", "tried"),
     "counting": (
         "COUNTS",
         "by_kind",
@@ -120,7 +96,6 @@ _MODULES = {
     ),
     "gaps": (
         "ELSEWHERE",
-        "GAPS",
         "NEEDS_RUN",
         "NEEDS_WEIGHTS",
         "NOT_PUBLISHED",
@@ -132,27 +107,13 @@ _MODULES = {
         "EVIDENCE",
         "OWN",
         "ROW_KINDS",
-        "kind_of",
         "own_method",
         "own_numbers",
         "printed_cells",
     ),
-    "numbers": ("Number", "agrees", "difference", "exact", "is_blank", "parse"),
-    "published": ("Fact", "fact", "facts"),
-    "shuffling": ("shuffled",),
-    "spread": ("own_sd", "reach"),
-    "printed_tables": (
-        "COLUMNS",
-        "INDEX_COLUMNS",
-        "KEY",
-        "KINDS",
-        "PAPERS",
-        "cell",
-        "folder",
-        "index",
-        "load",
-        "tables",
-    ),
+    "numbers": ("agrees", "parse"),
+    "spread": ("own_sd",),
+    "printed_tables": ("KEY", "PAPERS", "cell", "folder", "index", "load", "tables"),
 }
 __all__ = [*itertools.chain(*_MODULES.values())]
 

@@ -32,13 +32,7 @@ from reproduction.papers.auditing.sentences import Lead, leads
 from reproduction.papers.claim_sentences import SIGNIFICANT, chance, sentence
 from reproduction.papers.printed_tables import load, marks, nearest, strings
 
-VERDICTS = (
-    "holds",
-    "repeated",
-    "holds in part",
-    "does not hold",
-    "cannot be told yet",
-)
+VERDICTS = ("holds", "repeated", "holds in part", "does not hold", "cannot be told yet")
 HOLDS, REPEATED, IN_PART, FAILS, UNTOLD = VERDICTS
 # Rules that find a number printed in two places: that repeats it, and supports nothing.
 REPEATS = ("said again", "printed twice")

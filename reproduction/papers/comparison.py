@@ -435,9 +435,7 @@ def by_construction() -> dict[tuple[str, ...], str]:
 
 
 def habits() -> pd.DataFrame:
-    """The rounding habits of the papers with their evidence: `paper, habit, evidence`,
-    a row a habit.
-    """
+    """The rounding habits of the papers with their evidence, a row a habit."""
     return strings(folder() / "rounding.csv", ("paper", "habit", "evidence"))
 
 
@@ -449,10 +447,8 @@ def habits_of(paper: str) -> set[str]:
 
 
 def rounded(value: Any, printed: str, times: int = 1) -> Decimal:
-    """A value rounded half up to the digits of a printed number.
+    """A value rounded half up to the digits of a printed number; a missing one is 0.
 
-    value: as for `numbers.exact`; a missing one counts as 0.
-    printed: a cell as printed, for its digits.
     times: 1, or 2: first to one digit more, then to the printed ones.
 
     Example:

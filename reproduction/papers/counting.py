@@ -199,10 +199,8 @@ def _counted(cells: Sequence[_Cell]) -> dict[str, Any]:
 
 
 def in_words(cells: pd.DataFrame) -> str:
-    """What was tested of the paper's own method, then of the others, in sentences.
-
-    cells: of one paper, as `compare` gives them.
-    Raises: ValueError where the paper has no own method in `own_methods.csv`.
+    """What was tested of the paper's own method, then of the others, in sentences; the
+    cells are of one paper.
     """
     cells = cells[cells["verdict"] != EXTRA]
     compared_with = cells[cells["kind"] != OWN]
@@ -231,8 +229,6 @@ def in_words(cells: pd.DataFrame) -> str:
 def own_in_words(cells: pd.DataFrame) -> str:
     """Whether the paper's own method was tested in these cells, in one sentence, with
     what would test it where it was not.
-
-    cells: of one paper, as `compare` gives them; empty for none.
     """
     if cells.empty:
         return ""
@@ -257,10 +253,7 @@ def own_in_words(cells: pd.DataFrame) -> str:
 
 def told_apart(counted: Mapping[str, Any], count: str) -> bool:
     """Whether as many numbers are equal, or within the judge's own spread, as chance
-    would hardly give (`shuffling.supports`).
-
-    counted: a mapping with COUNTS.
-    count: "recomputed" or "consistent".
+    would hardly give (`shuffling.supports`); of a mapping with COUNTS.
     """
     equal = counted.get(f"{count}_equal", 0) + counted.get(f"{count}_spread", 0)
     expected = counted.get(f"{count}_shuffled", 0)
@@ -295,11 +288,8 @@ def outcome(counted: Mapping[str, Any], count: str) -> str:
 
 
 def kinds_in_words(rows: Iterable[Mapping[str, Any]], count: str) -> str:
-    """One count, kind by kind: `lexical metrics 30 of 30 equal (chance: 1.1)`; empty
-    where nothing is in it.
-
-    rows: as `by_kind` gives them, each a mapping.
-    count: "recomputed" or "consistent".
+    """One count ("recomputed" or "consistent"), kind by kind: `lexical metrics 30 of 30
+    equal (chance: 1.1)`; empty where nothing is in it.
     """
     words = []
     for row in rows:

@@ -57,10 +57,8 @@ _EVIDENCE_COLUMNS = ("paper", "table", "row", "column", "evidence", "why")
 
 
 def kind_of(paper: str, table: str, row: str, column: str) -> tuple[str, str]:
-    """The kind of a printed cell and the method it is of.
+    """The kind of a printed cell (of `ROW_KINDS`) and the method it is of.
 
-    paper, table, row, column: names as `load` gives them.
-    Returns: one of `ROW_KINDS`, and the method's name.
     Raises: ValueError where `kinds.csv` has no line for the cell.
     """
     path = folder() / "kinds.csv"

@@ -143,8 +143,6 @@ def exact(value: Any) -> Decimal | None:
 def difference(ours: Any, printed: str) -> Decimal | None:
     """Ours minus printed, exactly; None where either is missing.
 
-    ours: as for `exact`.
-    printed: a cell as printed.
     Raises: ValueError where ours is infinite or no number.
 
     Example:
@@ -161,12 +159,8 @@ def difference(ours: Any, printed: str) -> Decimal | None:
 
 
 def agrees(ours: Any, printed: str) -> bool:
-    """Whether our number is the printed one, as far as rounding lets anybody say.
-
-    ours: as for `exact`.
-    printed: a cell as printed.
-    Returns: False where either is missing.
-    Raises: ValueError where ours is infinite or no number.
+    """Whether our number is the printed one, as far as rounding lets anybody say; False
+    where either is missing.
 
     Example:
     >>> agrees(0.3613, ".361"), agrees(0.3617, ".361")

@@ -21,7 +21,6 @@ def own_sd(
     draws: np.ndarray,
     statistic: Callable[[np.ndarray], float],
     *,
-    averaged: int | None = None,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> float:
@@ -35,25 +34,21 @@ def own_sd(
     are exchangeable.
     statistic: of a vector with a score an item (NaN where no draw has one), such as its
     correlation with the ratings.
-    averaged: how many draws a run takes the mean of; None: all of them.
     Returns: in the unit of the statistic; NaN for fewer than two draws, or where the
     statistic is undefined.
-    Raises: ValueError for draws that are no matrix, or `averaged` below 1.
+    Raises: ValueError for draws that are no matrix.
     """
     draws = np.asarray(draws, dtype=float)
     if draws.ndim != 2:
         raise ValueError(f"draws have the shape {draws.shape}; give [draw, item]")
     count, items = draws.shape
-    size = count if averaged is None else averaged
-    if size < 1:
-        raise ValueError(f"averaged is {averaged}; a run has at least one draw")
     if count < 2:
         return float("nan")
     rng = np.random.default_rng(seed)
     values = []
     for _ in range(resamples):
         # Each item gets draws of its own: two items' draws have nothing in common.
-        chosen = rng.integers(count, size=(size, items))
+        chosen = rng.integers(count, size=(count, items))
         resampled = np.take_along_axis(draws, chosen, axis=0)
         values.append(statistic(_means(resampled)))
     sd = np.std(values, ddof=1)

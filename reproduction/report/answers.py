@@ -631,10 +631,8 @@ def _cells_of(name: str, path: Path, modified: int) -> pd.DataFrame:
 
 
 def pages(entries: Iterable[Entry]) -> dict[str, bytes]:
-    """The page of every output that saved a full result, by its name:
+    """The page of every output that saved a full result, by its name,
     `results/<paper>/<id>.md`.
-
-    Raises: ValueError naming a damaged result.
     """
     contents = {}
     for entry in entries:
@@ -645,19 +643,14 @@ def pages(entries: Iterable[Entry]) -> dict[str, bytes]:
 
 
 def read_answer(entry: Entry) -> Answer | None:
-    """What the saved full result of an output says; None where there is none.
-
-    Raises: ValueError naming a damaged record.
-    """
+    """What the saved full result of an output says; None where there is none."""
     record = saving.read_json(f"{base(entry)}.json")
     return Answer(entry, record) if record else None
 
 
 def page_of_run(entry: Entry, folder: str) -> dict[str, bytes]:
-    """The page that a run writes beside its own result; empty where the scoreboard
-    writes it for all.
-
-    folder: below `results/`, where the run saved.
+    """The page that a run writes beside its own result, in a folder below `results/`;
+    empty where the scoreboard writes it for all.
     """
     is_exercise = folder == "mini" and entry.paper == META
     if folder != APART and not is_exercise and not entry.is_private:

@@ -55,8 +55,7 @@ def paper_vs_ours(
     statistic, a line a row.
 
     cells: as `papers.compare` returns them; those without both numbers are left out.
-    title: of the figure; what was tested and became of it is said after it.
-    xlabel: empty: what was measured. width: in inches.
+    width: in inches.
     Raises: ValueError where no cell has both numbers.
     """
     both = _with_both_numbers(cells)

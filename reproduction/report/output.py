@@ -205,10 +205,7 @@ class Output:
     def table(
         self, cells: pd.DataFrame, caption: str = "", *, layout: str = "auto"
     ) -> tables.Table:
-        """Printed beside ours, styled; the last line of a cell, or in `display()`.
-
-        Raises: ValueError for an empty frame or an unknown layout.
-        """
+        """Printed beside ours, styled; the last line of a cell, or in `display()`."""
         notes = []
         if self.mode == "quick":
             notes.append("Quick mode: computed on a share of the data.")
@@ -220,7 +217,6 @@ class Output:
         """Save an extra table as `<id>__<name>.csv`, and show its first 60 rows.
 
         digits: decimals of a float as it is shown; the file has ten significant digits.
-        Raises: ValueError for a name that is fit for no file, or no row.
         """
         _check_file_name(name)
         if frame.empty:
@@ -234,8 +230,6 @@ class Output:
     def audit(self) -> tables.Table:
         """The contradictions within the covered tables, and how many relations were
         checked (`papers.audit`); both are saved.
-
-        Raises: ValueError where the output covers no table.
         """
         if not self.entry.covers:
             raise ValueError(
@@ -247,11 +241,7 @@ class Output:
         return contradictions
 
     def figure(self, fig: Any, name: str = "") -> None:
-        """Save a matplotlib figure as `<id>[__<name>].svg` and `.png`, and show it;
-        it is finished and closed.
-
-        Raises: ValueError for a name that is fit for no file.
-        """
+        """Save a matplotlib figure as `<id>[__<name>].svg` and `.png`, show and close it."""
         text = self.entry.title or self.id
         if name:
             _check_file_name(name)

@@ -43,10 +43,8 @@ def folder(mode: str, route: str, entry: Entry | None = None) -> str:
 
 
 def read_json(name: str) -> dict[str, Any] | None:
-    """The provenance saved under this name; None where there is none.
-
-    name: as records give it, `results/<paper>/<id>.json`.
-    Raises: ValueError naming a damaged file.
+    """The provenance saved under this name; None where there is none. Raises: ValueError
+    naming a damaged file.
     """
     try:
         record = json.loads(files.located(name).read_text(encoding="utf-8"))
@@ -167,10 +165,7 @@ def same_file(
     contents: Mapping[str, bytes],
     tolerance: float = TOLERANCE,
 ) -> bool:
-    """Does the file of this name already hold `content`, apart from rounding?
-
-    tolerance: of numbers in CSV files, absolute up to 1, relative above.
-    """
+    """Does the file of this name already hold `content`, apart from rounding?"""
     try:
         saved = files.located(name).read_bytes()
     except OSError:
@@ -205,8 +200,6 @@ def hashes(
 ) -> dict[str, str]:
     """The sha256 of each file of a result, for its record. A file that is left alone
     keeps the hash that it has there: an edit by less than rounding is still found.
-
-    changed: those that are written. saved: the record so far.
     """
     earlier = (saved or {}).get("files", {})
     by_name = {}

@@ -218,9 +218,8 @@ def kinds(mode: str = "full") -> pd.DataFrame:
 
 
 def totals(counted: pd.DataFrame) -> pd.DataFrame:
-    """The counts for readers: a row an own method, then a row for each other kind.
-
-    counted: as `kinds` gives them, of all papers or some.
+    """The counts (of `kinds`) for readers: a row an own method, then one for each other
+    kind.
     """
     rows = []
     for row in counted[counted["kind"] == papers.OWN].to_dict("records"):
@@ -248,10 +247,7 @@ def _in_columns(counts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def own_headline(counted: pd.DataFrame) -> str:
-    """What was tested of the papers' own methods, in one clause without a full stop.
-
-    counted: as `kinds` gives them, of all papers or some.
-    """
+    """What was tested of the papers' own methods, in one clause without a full stop."""
     own_rows = counted[counted["kind"] == papers.OWN]
     methods = []
     for row in own_rows.itertuples():
@@ -267,8 +263,6 @@ def own_headline(counted: pd.DataFrame) -> str:
 def evidence(counted: pd.DataFrame) -> str:
     """What the equal numbers that were computed here are: distinct ones, reprints,
     averages, sizes, single examples; in one sentence.
-
-    counted: as `kinds` gives them, of all papers or some.
     """
     sums = counted[list(papers.EVIDENCE)].sum()
     sorts = []
@@ -475,8 +469,6 @@ def findings() -> str:
 def markdown(frame: pd.DataFrame, counted: pd.DataFrame) -> str:
     """The scoreboard as Markdown (`site/scoreboard.md.jinja`): totals by kind, then a
     table a paper; rows without numbers are folded.
-
-    frame: as `build` gives it. counted: as `kinds` gives them.
     """
     sections = []
     for paper, part in frame.groupby("paper", sort=False):

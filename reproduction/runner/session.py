@@ -468,12 +468,8 @@ def _seconds(entry: Entry) -> float:
 def came(
     entry: Entry, answer: Mapping[str, Any], report: Path
 ) -> tuple[dict[str, Any], list[str]]:
-    """What came of a run: the notebook's report of what it saved, and the problems.
-
-    answer: as `pool.execute` gives it.
-    report: the file in which the notebook says what it saved.
-    Returns: the report and []; or {} and texts: the cell and its traceback, or another
-    reason.
+    """What came of a run: the report, a file, of what the notebook saved and []; or {}
+    and texts: the cell and its traceback, or another reason.
     """
     if "cell" in answer:
         place = f"{shown(entry.path)}, In[{answer['cell']}]:"

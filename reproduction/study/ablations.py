@@ -56,12 +56,7 @@ LEAST_READ = 0.9
 
 @dataclass(frozen=True)
 class Variant:
-    """One choice of a sweep.
-
-    evaluator: its name.
-    model: the one that is asked, "mini" for the miniature judge.
-    settings: of the evaluator, as `NAME=VALUE`.
-    """
+    """One choice of a sweep; settings are of the evaluator, as `NAME=VALUE`."""
 
     evaluator: str
     model: str
@@ -69,9 +64,7 @@ class Variant:
 
     def given(self, data: str) -> dict[str, Any]:
         """Arguments of the evaluator that belong to the miniature judge's own data, but
-        those that are set.
-
-        data: the data set; for another one there are none.
+        those that are set; none for other data.
         """
         if data != OWN or not named.asks(self.evaluator):
             return {}
@@ -87,8 +80,6 @@ class Variant:
 def label(chosen: Mapping[str, Any]) -> str:
     """A variant's name: each setting as `NAME=VALUE`; of a prompt's file, or of
     `@FILE`, its name alone.
-
-    chosen: {setting: value}.
 
     Example:
     >>> label({"rubric": "no", "prompt": "prompts/short.toml"})
@@ -116,10 +107,7 @@ def _setting(named_value: tuple[str, Any]) -> str:
 
 
 def title(evaluator: str, sweep: Mapping[str, Sequence[Any]]) -> str:
-    """What is compared, in words.
-
-    evaluator: its name; "" where evaluators themselves are swept.
-    sweep: {setting: its values}.
+    """What is compared, in words; evaluator "" where evaluators themselves are swept.
 
     Example:
     >>> title("coascore", {"n": [1, 3, 7]})
@@ -230,10 +218,9 @@ def _with_prompt(
 
 
 def check(variants: Mapping[str, Variant], data: str) -> str:
-    """The data set's name, or the file's, where every variant can be made.
+    """The data set's name, or the file's, where every variant can be made; "mini" becomes
+    the miniature judge's own data where a model is asked.
 
-    data: as `scored` takes it; "mini" becomes the miniature judge's own data where a
-    model is asked.
     Raises: ValueError naming evaluator, setting or data.
     """
     asks = any(named.asks(variant.evaluator) for variant in variants.values())
@@ -372,11 +359,7 @@ def _asked(
 
 
 def route_of(variant: Variant, data: str, is_scripted: bool = False) -> str:
-    """Where a variant's numbers come from, as the catalogue's routes say it.
-
-    data: as `check` gives it.
-    is_scripted: whether a script answers in the place of a judge.
-    """
+    """Where a variant's numbers come from, as the catalogue's routes say it."""
     if data in (MINI, OWN) or is_scripted:
         return "mini"
     if named.asks(variant.evaluator):
@@ -388,7 +371,6 @@ def all_rows(data: str, columns: Sequence[str]) -> Rows:
     """The rows of a data set, or of a file; there each row has an input, a system and
     an aspect: its own input, one system and "" where the file does not say.
 
-    data, columns: as `scored` takes them.
     Raises: InputError for a file without ratings, for ratings that are no numbers, and
     for an output that is there twice.
     """
@@ -446,12 +428,9 @@ def compare(
     """How well each variant follows the ratings of each aspect; and all pairs of
     variants, those with a base first, Holm an aspect.
 
-    asked: as `scored` gives it.
     base: the choice of one variant, such as {"n": 3}; None: the first that has scores.
-    coef: the coefficient of correlation, by its name in `statistics`.
     units: what another sample would bring, as `statistics.compare`: "jack-inputs" is about
     these systems on other inputs, "auto" about other systems as well.
-    level: of the correlations, "dataset" or "input".
     Returns: both tables of `variant_tests.compare`, `aspect` first and `route` last.
     Raises: ValueError where no variant has scores, or `base` is none.
     """

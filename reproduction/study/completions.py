@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from nlgeval_lib import progress
 from nlgeval_lib.datasets import DataError
 from nlgeval_lib.engines import Engine, EngineError
 from nlgeval_lib.evaluators import Unavailable
@@ -73,23 +74,20 @@ def select(
 
 
 def plan_catalogue(
-    questions: Sequence[Question],
-    options: EngineOptions,
-    each: Callable[[dict[str, Any]], None] = lambda row: None,
+    questions: Sequence[Question], options: EngineOptions
 ) -> pd.DataFrame:
     """What each judge of the catalogue would ask, and what of that is stored; nothing
     is asked, no weights are loaded.
 
     questions: as `select` gives them.
     options: with `planning`.
-    each: is given a row as soon as it is planned.
     Returns: a row a judge and its rows: `model, revision, judge`; `question`, the first
     of those that ask the very same of the same rows; `paper`; `outputs`; COUNTS;
     `exact`; `guessed` (whether a length is); `why` it cannot be planned
     here. Models stand together; a completion that two judges of a model ask counts for
     the first one.
     """
-    return _Plan(questions, options).table(each)
+    return _Plan(questions, options).table()
 
 
 # Questions by what is asked of which rows (`Question.asked`); and these by the model
@@ -112,19 +110,6 @@ def _outputs(same: Sequence[Question]) -> list[str]:
     return list(dict.fromkeys(question.output for question in same))
 
 
-def names(
-    questions: Sequence[Question], options: EngineOptions
-) -> list[tuple[str, str, str]]:
-    """Model, judge and outputs of each row of `plan_catalogue`, before it is made."""
-    listed = []
-    by_model = _together(questions, options)
-    for (model, _), by_rows in by_model.items():
-        for same in by_rows.values():
-            outputs = ", ".join(_outputs(same))
-            listed.append((model, str(same[0]), outputs))
-    return listed
-
-
 class _Plan:
     """Plans the catalogue's judges; prompts that several models are asked are made
     once.
@@ -144,9 +129,11 @@ class _Plan:
         self.loaded: dict[tuple[Any, ...], Any] = {}
         self.prompts: dict[tuple[Any, ...], list[StagePrompts]] = {}
 
-    def table(self, progress: Callable[[dict[str, Any]], None]) -> pd.DataFrame:
-        """The frame of `plan_catalogue`. progress: is given each row."""
+    def table(self) -> pd.DataFrame:
+        """The frame of `plan_catalogue`."""
         rows = []
+        count = sum(map(len, self.by_model.values()))
+        bar = progress.bar(total=count, desc="judges planned")
         for (model, revision), by_rows in self.by_model.items():
             # Draws are shared by the judges of one model alone, and so is its engine.
             counted_draws: DrawsCounted = {}
@@ -161,7 +148,8 @@ class _Plan:
                 except (*_NOT_HERE, ValueError, EngineError) as error:
                     row["why"] = str(error)
                 rows.append(row)
-                progress(row)
+                bar.update()
+        bar.close()
         return pd.DataFrame(rows)
 
     def _counts(

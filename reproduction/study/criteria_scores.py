@@ -129,7 +129,6 @@ def test_half(n: int, seed: int = 42, size: float = 0.5) -> np.ndarray:
     """The positions, of `n`, that scikit-learn's `train_test_split` gives the test
     side, in order.
 
-
     Example:
     >>> test_half(6, seed=42)
     array([0, 1, 5])
@@ -147,9 +146,7 @@ def recorded(name: str, inputs: int | None = None, draws: int = 20) -> CriteriaS
     name: `summeval`: six LLM judges x four aspects. `topical_chat`: gpt-3.5-turbo,
     seven prompt forms x four aspects, each the mean of what our parser reads in the
     draws, on the 300 outputs that are not a person's.
-    inputs: only the first so many inputs; None: all.
-    draws: only the first so many draws of a text.
-    Raises: ValueError for another name; DataUnavailable.
+    inputs, draws: only the first so many.
     """
     if name not in NAMES:
         raise ValueError(
@@ -179,10 +176,7 @@ def recorded(name: str, inputs: int | None = None, draws: int = 20) -> CriteriaS
 
 
 def why_none(judged: JudgeScores) -> str:
-    """Why a judge's answers give no scores of criteria; "" where they give some.
-
-    judged: what `judge_scores` gave for an unfitted hdeval.
-    """
+    """Why a judge's answers give no scores of criteria; "" where they give some."""
     if not judged.available:
         return judged.why
     if judged.frame[list(judged.criteria)].isna().all(axis=None):
@@ -191,12 +185,10 @@ def why_none(judged: JudgeScores) -> str:
 
 
 def of_judge(name: str, judged: JudgeScores) -> CriteriaScores:
-    """The scores that a judge gave HD-Eval's criteria.
+    """The scores that a judge gave HD-Eval's criteria on a data set; the miniature
+    judge's are of its own texts instead.
 
-    name: the data set; where the miniature judge was asked, they are those of its own
-    texts instead.
     judged: what `judge_scores` gave for an unfitted hdeval.
-    Raises: ValueError where `judged` has no criteria scores.
     """
     if not judged.available or not judged.criteria:
         reason = judged.why or "the judge is not an unfitted hdeval"
@@ -293,9 +285,6 @@ def tables_1_to_3(
     test half of one row split.
 
     parts: {data set, which is the judge's name in the catalogue, too: its columns}.
-    level: of the correlations, "dataset", "input" or "system".
-    engine: as `judge_scores` takes it.
-    Raises: what `judge_scores` raises.
     """
     rows = {
         # The training half is half of all data, so half of it is the paper's 25 %.
@@ -329,8 +318,6 @@ def tables_4_and_5(
     """The rows of HD-Eval's Tables 4 and 5 that criteria scores give, on the test half
     of one row split.
 
-    criteria: of `of_judge`.
-    kinds: the aggregators, by `PRINTED_NAMES`.
     alone: {aspect: what the judge says of each item, asked for the aspect alone}, for
     the row without any layer; None: without that row.
     Returns: the cells of both tables, with intervals, in the keys of the printed ones:
@@ -360,10 +347,8 @@ def tables_6_and_7(
     """The rows of HD-Eval's Tables 6 and 7 for one judge: alone, and with aggregators
     fitted on a share of the rows.
 
-    criteria: of `of_judge`.
     label: the block, such as "50% data | Llama2-7B-Chat".
     share: of the rows that are fitted on, 0 to 1; the other rows test.
-    seed, alone: as `tables_4_and_5` takes them.
     Returns: cells, keys as printed, a cell an aspect.
     """
     rows: dict[str, Any] = {}
@@ -436,13 +421,8 @@ def predicted(
 
 
 def unfitted(criteria: CriteriaScores, test: np.ndarray) -> pd.DataFrame:
-    """Predictions without any fitting: two averages.
-
-    "average of all": every score counts for every target, as in Table 4 without
-    aggregator. "average of the own aspect": only the scores of the target's aspect.
-    Missing scores are left out of a mean.
-
-    Returns: columns of `predictions`, a row a test row, target and average.
+    """Predictions without any fitting, by two averages: every score counts for every
+    target (`ALL`, as in Table 4 without aggregator), or those of its aspect (`OWN`).
     """
     tables = []
     for target, human in criteria.Y.items():
@@ -475,8 +455,6 @@ def on_splits(
     """Quality of averages and fitted aggregators on the test half of each split: a row
     a model, split and target.
 
-    unit: what is split, one of `UNITS`.
-    kinds: the aggregators, by `PRINTED_NAMES`.
     share: of the training half that is trained on (0.5: the paper's 25 % of all data).
     options: {kind: scikit-learn's settings}.
     Returns: `data, unit, split, kind, target, coef, value, n`; `kind` in the paper's
@@ -532,10 +510,8 @@ def qualities(predicted: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def over_targets(quality: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """The mean over targets within each setting (`by`), coefficient and split.
-
-    quality: as `on_splits` gives it.
-    Returns: `value`, and as `n` the smallest over the targets.
+    """The mean over targets within each setting (`by`), coefficient and split; as `n`
+    the smallest over the targets.
     """
     settings = quality.groupby([*by, "coef", "split"], sort=False)
     means = settings.agg(value=("value", "mean"), n=("n", "min"))
@@ -559,7 +535,6 @@ def over_splits(quality: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     setting and coefficient.
 
     quality: `split`, `coef`, `value`, `n` and the columns of `by`.
-    Returns: those of `by`, `coef, value, ci_low, ci_high, sd, n, signature`.
     """
     names = [*by, "coef"]
     rows = []
@@ -578,15 +553,7 @@ def over_splits(quality: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def against(quality: pd.DataFrame, base: str, by: Sequence[str]) -> pd.DataFrame:
-    """Is each kind better than `base`, split by split? Corrected resampled t-tests,
-    Holm over all rows together.
-
-    quality: as `over_targets` gives it.
-    by: the columns that name a setting, without `kind`.
-    Returns: those of `by`, `coef, kind, difference, ci_low, ci_high, p, p_holm,
-    signature`.
-    Raises: ValueError for a base that is no kind, naming them.
-    """
+    """Is each kind better than `base`, split by split? `kinds_against` one base."""
     kinds = [kind for kind in quality["kind"].unique() if kind != base]
     tests = kinds_against(quality, kinds, [base], by)
     return tests.drop(columns="against")
@@ -601,8 +568,6 @@ def kinds_against(
     quality: as `over_targets` gives it.
     kinds, bases: of its column `kind`; a kind is not held against itself.
     by: the columns that name a setting, without `kind`.
-    Returns: those of `by`, `coef, kind, against, difference, ci_low, ci_high, p,
-    p_holm, signature`.
     Raises: ValueError for a base that is no kind, naming them.
     """
     for base in bases:
@@ -654,7 +619,7 @@ def predictions(
 
     X, Y: criteria scores and ratings, rows aligned.
     test: positions of the rows that are predicted; all others train.
-    kinds, seeds: of the aggregators; a seed also draws the training rows.
+    seeds: of the aggregators; a seed also draws the training rows.
     shares: of the training rows, in (0, 1], drawn at random for each seed (Figure 4).
     counts: how many criteria, the most important by permutation (Figure 5); (): all.
     settings: of `hdeval.Aggregator`.

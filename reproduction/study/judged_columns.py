@@ -73,9 +73,7 @@ def judged_columns(
 ) -> JudgedColumns:
     """Ask each judge about each column; in the catalogue it is named "ROW, COLUMN".
 
-    engine, model, revision, mode: as `study.judge_scores` takes them.
     options: those of `scoring.correlations.table`.
-    Raises: what `study.judge_scores` raises.
     """
     result = JudgedColumns()
     asked_with = {

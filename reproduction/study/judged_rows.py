@@ -131,9 +131,8 @@ def judged_rows(
 
     items: the table's outputs, a row each, with `input_id`, `system_id` and `output`.
     names: {row of the table: the judge's name in the catalogue}.
-    engine: engine, model, revision, mode ..., as `study.judge_scores` takes them; with
-    another engine than replay, metrics are computed where their weights are here.
-    Raises: what `study.judge_scores` raises.
+    engine: as `study.judge_scores` takes it; with another one than replay, metrics are
+    computed where their weights are here.
     """
     judged = JudgedRows(items)
     # A replay asks nothing and loads nothing: it reads metrics from their cache, too.
@@ -277,12 +276,8 @@ def outputs(name: str, mode: str = "full", **options: Any) -> pd.DataFrame:
 
 
 def on_spread(metric: Any, inputs: int) -> Callable[[pd.DataFrame], pd.Series]:
-    """A metric that scores so many evenly spread inputs at most, and leaves the others
-    without a score.
-
-    metric: has `score(frame)` that gives a `value`.
-    Returns: a function of the outputs that gives a value each, NaN where it did not
-    score.
+    """A metric that scores so many evenly spread inputs at most, as a function of the
+    outputs that gives a value each, NaN for the other inputs.
     """
 
     def score(items: pd.DataFrame) -> pd.Series:
@@ -323,10 +318,7 @@ def correlated(
     parts: Mapping[str, Part], scores: Mapping[str, Mapping[str, Any]], **options: Any
 ) -> pd.DataFrame:
     """The correlations of each part's scores with its ratings
-    (`scoring.correlations.table`), an aspect a column.
-
-    scores: as `scored` gives them, of all parts or some.
-    Returns: that table with a further column `part`, which names the part.
+    (`scoring.correlations.table`), an aspect a column, and `part`, the part's name.
     """
     tables = []
     for name, by_row in scores.items():
@@ -339,8 +331,6 @@ def correlated(
 def averaged(parts: Mapping[str, Part], cells: pd.DataFrame) -> pd.DataFrame:
     """The same correlations in the table's columns: of a part with one column alone,
     the mean over its aspects.
-
-    cells: as `correlated` gives them.
     """
     tables = []
     for name, table in cells.groupby("part", sort=False):
@@ -352,10 +342,8 @@ def averaged(parts: Mapping[str, Part], cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_mean(cells: pd.DataFrame) -> pd.DataFrame:
-    """Correlations, and for each row that has all columns their mean, in a column
-    `average`.
-
-    cells: with `route`; a mean is over cells of one route.
+    """Correlations, and for each row that has all columns of one route their mean, in a
+    column `average`.
     """
     by_row = cells.groupby(["row", "route"])
     columns_of_row = by_row["column"].transform("nunique")
@@ -390,8 +378,6 @@ def asked(
     A judge named "ROW, PART" in the catalogue is the row's for that part.
 
     parts: by the name that the catalogue's judges end in.
-    engine: engine, model, revision, mode ..., as `judged_rows` takes them.
-    Raises: what `judged_rows` raises.
     """
     answers = Asked()
     questions = catalogue.load().questions_of(output)
@@ -400,12 +386,7 @@ def asked(
         judged = judged_rows(output, part.items, names, **engine)
         cells = judged.table(part.columns, part.human, **how)
         published, unread = published_rows.table(
-            output,
-            name,
-            part.items,
-            part.columns,
-            part.human,
-            **how,
+            output, name, part.items, part.columns, part.human, **how
         )
         tables = {"run": cells, "public": published}
         for route, table in tables.items():

@@ -235,25 +235,15 @@ def asked_scores(
     base_url: str,
     engine_settings: Sequence[str],
 ) -> JudgeScores:
-    """The scores of a question's judge, read from the store in `folder`, or asked for.
-
-    question: of the catalogue.
-    folder: the store's. aspects, engine, model, revision, mode, base_url,
-    engine_settings: as `questions.judge_scores` takes them.
-    Returns: scores; where data or judge are not here, none and the reason.
+    """The scores of a question's judge, read from the store in `folder`, or asked for;
+    where data or judge are not here, none and the reason.
     """
     # Completions that a stand-in made are never counted as a run.
     route = "run"
     if model == MINI or named.stand_ins(folder):
         route = "mini"
     options = EngineOptions(
-        engine,
-        model,
-        revision,
-        base_url,
-        engine_settings,
-        folder,
-        mode=mode,
+        engine, model, revision, base_url, engine_settings, folder, mode=mode
     )
     name, label = options.model_of(question)
     key = (engine, name, label, base_url, tuple(engine_settings))
@@ -367,8 +357,6 @@ def _hold(key: tuple, engine: Engine) -> None:
 def read(job: Job, route: str, folds: int = 0) -> JudgeScores:
     """The scores of the job's rows; what could not be had is noted beside the store.
 
-    job: as `job` prepares it.
-    route: of the scores, "run" or another of the catalogue's.
     folds: an evaluator that learns from ratings scores each input as fitted on the
     others, in so many folds; 0 gives the criteria's scores, and no fit.
     """
@@ -411,9 +399,7 @@ def read(job: Job, route: str, folds: int = 0) -> JudgeScores:
 
 def stored_revisions(question: Question, options: EngineOptions) -> list[str]:
     """The revisions to read: the one that was asked for, else all in the store, those
-    of the model's own server first.
-
-    Raises: Unavailable where the store has none of them.
+    of the model's own server first. Raises: Unavailable where it has none of them.
     """
     if options.model == MINI:
         name, revision = _miniature("replay")
@@ -456,10 +442,7 @@ def refusals(folder: Path, model: str, revision: str) -> dict[str, str]:
 
 
 def note_refusals(folder: Path, engine: Engine, failures: Iterable[Failure]) -> None:
-    """Add what an engine could not give: a replay tells it from what was never asked.
-
-    Raises: OSError.
-    """
+    """Add what an engine could not give: a replay tells it from what was never asked."""
     note_refused(folder, engine.model, engine.revision, failures)
 
 

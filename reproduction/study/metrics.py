@@ -74,7 +74,6 @@ def asked(
     """The metrics that outputs read, each with the data sets that these are about.
 
     models: only metrics of these models; none: all.
-    Returns: metric -> names of data sets, each once.
     """
     by_metric: dict[Metric, list[str]] = {}
     for entry in entries:
@@ -96,10 +95,7 @@ def make(
     dry: bool = False,
 ) -> None:
     """Compute and keep what metrics give to all outputs of their data sets; a line
-    each, with what is missing.
-
-    todo: as `asked` gives it.
-    mode: "quick": the first 20 inputs; "full": all.
+    each, with what is missing. In mode "quick" the first 20 inputs.
     """
     for number, (metric, data) in enumerate(todo.items(), 1):
         head = f"[metric {number}/{len(todo)}] {metric.id}"

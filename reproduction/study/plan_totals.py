@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from nlgeval_lib import files, weights
@@ -190,21 +191,19 @@ def gpus(billions: float, layers: float, kv_width: float) -> tuple[int, int]:
 def in_words(
     planned: pd.DataFrame, rate: float | None = None
 ) -> Iterator[str | pd.DataFrame]:
-    """What comes after a plan's judges (`JudgeTable`): the printed cells that they
-    give, best first, what the models take, and what that rests on.
+    """A plan's judges, the printed cells that they give, best first, what the models
+    take, and what that rests on.
 
     planned, rate: as `totals` takes them.
     Returns: lines and tables, in the order in which they are printed.
     Raises: as `totals`.
     """
     table = totals(planned, rate)
+    yield _judges(planned)
     todo = table[table["to_ask"] > 0]
     if len(todo):
         yield "\nprinted cells, those that an hour gives most of first"
-        rates = {
-            "an_hour": "cells an hour",
-            "a_dollar": "cells a dollar",
-        }
+        rates = {"an_hour": "cells an hour", "a_dollar": "cells a dollar"}
         columns = ["model", "paper", "cells", "hours", "dollars", *rates]
         yield _readable(todo[columns].rename(columns=rates))
     by_model = _by_model(table)
@@ -270,48 +269,12 @@ def _needs(by_model: pd.DataFrame) -> pd.DataFrame:
     return table[columns].rename(columns=_SPACED | {"disk": "GB of disk"})
 
 
-class JudgeTable:
-    """A plan's judges, each in a line as soon as it is planned.
-
-    names: model, judge and outputs of all that are to come, for the columns' widths.
-    say: takes a line.
-    """
-
-    def __init__(
-        self, names: Sequence[tuple[str, str, str]], say: Callable[[str], None]
-    ) -> None:
-        heads = ["model", "judge", "outputs"]
-        columns = zip(*names, strict=True)
-        self.widths = []
-        for head, column in zip(heads, columns, strict=True):
-            texts = (head, *column)
-            self.widths.append(max(map(len, texts)))
-        counts = [_SPACED[name] for name in COUNTS[:-1]]
-        of_number = len("999,999,999")
-        for head in counts:
-            self.widths.append(max(len(head), of_number))
-        self.say = say
-        self.models: set[str] = set()
-        self._line([*heads, *counts])
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        """Say a row of `completions.plan_catalogue`; a model's name stands in its first
-        line alone.
-        """
-        model = row["model"]
-        model_text = "" if model in self.models else model
-        self.models.add(model)
-        counts = [_as_read(row[name]) for name in COUNTS[:-1]]
-        mark = "" if row["exact"] else "estimate"
-        self._line([model_text, row["judge"], row["outputs"], *counts, mark])
-
-    def _line(self, texts: Sequence[str]) -> None:
-        """Say texts, each as wide as its column; a mark after the last is as wide as
-        it is.
-        """
-        widths = [*self.widths, 0][: len(texts)]
-        cells = map(str.ljust, texts, widths)
-        self.say("  ".join(cells).rstrip())
+def _judges(planned: pd.DataFrame) -> pd.DataFrame:
+    """What each judge asks; a model's name stands in its first row alone."""
+    table = planned[["model", "judge", "outputs", *COUNTS[:-1]]]
+    names = table["model"].mask(table["model"].duplicated(), "")
+    notes = np.where(planned["exact"], "", "estimate")
+    return _readable(table.assign(model=names, note=notes).rename(columns=_SPACED))
 
 
 def _as_read(value: Any) -> str:

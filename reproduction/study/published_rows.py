@@ -26,13 +26,8 @@ ByAspect = dict[str, np.ndarray]
 
 
 class Row(NamedTuple):
-    """A printed row of one part of an output, and where its scores are published.
-
-    output: an output of the catalogue.
-    part: the data set's name within the output.
-    row: the row as it is printed.
-    recording: a recording of `judgecard.recordings`.
-    metric: the name of the row's judge or metric in that recording.
+    """A printed row of one part (data set) of an output, the recording that has its
+    scores, and the name of its judge or metric there.
     """
 
     output: str
@@ -43,9 +38,7 @@ class Row(NamedTuple):
 
 
 def rows(output: str, part: str) -> Iterator[Row]:
-    """The declared rows of a part; none where the table of declarations is not
-    there.
-    """
+    """The declared rows of a part; none where their table is not there."""
     path = files.data() / "published_scores.csv"
     if not path.is_file():
         return
@@ -98,12 +91,9 @@ def table(
     """The correlations of published scores, route `public`, each with the name of its
     source in the signature.
 
-    output, part, items: as `scores` takes them.
     columns: the printed column -> the rated aspect.
-    human, options: as `scoring.correlations.table` takes them.
     Returns: the cells, an empty frame where no scores are here; and {row: why it has
     none}.
-    Raises: what `scores` raises.
     """
     by_row, lacking = scores(output, part, items)
     if not by_row:

@@ -82,8 +82,6 @@ def scores(
     """What a model said when it was asked a question of the catalogue.
 
     name: of a model of `models`.
-    aspects: only rows of these; none: all.
-    mode: "quick": the rows of the first 20 inputs; "full": all.
     settings: of the evaluator beside the catalogue's, such as another reader's.
     Returns: the scores; none, and the reason, where the model was not asked this.
     Raises: ValueError for an unknown model; DataUnavailable.
@@ -176,10 +174,7 @@ def _details(saved: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def table(judged: Mapping[str, Iterable[JudgeScores]]) -> pd.DataFrame:
-    """Scores as the parquet file has them, sorted.
-
-    judged: {judge's id: its scores, of any number of questions}.
-    """
+    """Scores, by the judge's id, as the parquet file has them, sorted."""
     parts = []
     for judge, several in judged.items():
         for answers in several:
@@ -222,12 +217,7 @@ def write(
     judged: Mapping[str, Sequence[JudgeScores]],
     folder: Path,
 ) -> None:
-    """Write a model's two files.
-
-    name: of the model. about: the fields of `Model` but `judges`.
-    judged: as `table` takes them.
-    Raises: OSError.
-    """
+    """Write a model's two files. about: the fields of `Model` but `judges`."""
     import pyarrow
     import pyarrow.parquet as parquet
 

@@ -67,9 +67,8 @@ class VariantScores:
         )
 
     def coverage_table(self) -> pd.DataFrame:
-        """A row a variant: `variant`, `scored` (rows with a score) and `why not`, which
-        is empty for a variant that is tested; where there are any, `draws` with a score
-        and why most of those `unread` have none.
+        """A row a variant: `variant`, `scored` (rows with a score), `why not` it is
+        tested; where there are any, `draws` with a score and why `unread`.
         """
         rows = []
         names = (*self.coverage, *self.lacking)
@@ -98,8 +97,6 @@ def rated_by(items: pd.DataFrame) -> str:
 def on_all_arms(scores: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The scores of variants on the items that all of them have a score of; NaN on the
     others.
-
-    scores: {variant: a value an item}.
     """
     lacking = np.isnan(list(scores.values())).any(axis=0)
     return {name: np.where(lacking, np.nan, own) for name, own in scores.items()}
@@ -107,11 +104,7 @@ def on_all_arms(scores: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def of_judges(output: str, names: Sequence[str], **options: Any) -> VariantScores:
     """The scores of several judges of one output of the catalogue, on the items that
-    all of them judged.
-
-    names: the judges' names there, which become the variants' names.
-    options: as `judge_scores` takes them.
-    Raises: what `judge_scores` raises.
+    all of them judged; the judges' names there become the variants' names.
     """
     scores = {}
     for name in names:
@@ -124,10 +117,8 @@ def on_shared_items(
 ) -> VariantScores:
     """Variants that were asked one by one, on the items that all of them judged.
 
-    judged: {variant: its scores}.
-    least_read: the share of rows that must have a score, 0 to 1; a variant with less is
-    left out, since rows without one are no random sample. A variant without any score
-    is always left out.
+    least_read: the share of rows that must have a score, 0 to 1; a variant with less,
+    or without any, is left out, since rows without one are no random sample.
     """
     lacking = {}
     available = {}
@@ -242,9 +233,7 @@ def compare(
     items: a row an output, with `input_id`, `system_id` and the ratings.
     scores: {variant: a value an item}.
     human: the column of `items` with the ratings; "" as `rated_by` says.
-    coef: the coefficient of correlation, by its name in `statistics`.
-    units: of interval and test, as `statistics.compare` takes them.
-    level: of the correlations, "dataset", "input" or "system".
+    coef, level, units: as `statistics.compare` takes them.
     all_pairs: whether the others are tested among themselves, too; these tests stand
     below those against the base.
     Returns: a row a variant, with `variant, value, n, ci_low, ci_high, signature,
@@ -283,12 +272,10 @@ def check_base(base: str, variants: Iterable[str]) -> None:
 
 def every_pair(tests: pd.DataFrame) -> pd.DataFrame:
     """Which variants differ from which: the difference of a row's variant from a
-    column's, with the p-value that is corrected over all pairs.
+    column's, with the corrected p-value; a pair stands once.
 
     tests: of all pairs, as `compare` gives them; with a column `aspect` each aspect has
     rows of its own.
-    Returns: `aspect` where there are several, `variant`, and a column a variant that
-    others are compared with; a pair stands once.
     """
     rows: dict[tuple[str, str], dict[str, str]] = {}
     aspects = tests["aspect"] if "aspect" in tests else [""] * len(tests)
@@ -340,7 +327,6 @@ def paired_tests(
     names: Sequence[str],
     *,
     coef: str = "spearman",
-    family: str | None = None,
     units: str = "auto",
     level: str = "dataset",
     detectable: bool = False,
@@ -351,10 +337,7 @@ def paired_tests(
     items: a row an output, with `input_id` and `system_id`.
     pairs: {key: (first scores, second scores, ratings)}, a value an item.
     names: what the parts of a key are called; these columns begin each row.
-    coef: the coefficient of correlation, by its name in `statistics`.
-    family: the name whose values are corrected apart; None corrects all pairs together.
-    units: of test and interval, as `statistics.compare` takes them.
-    level: of the coefficients, "dataset", "input" or "system".
+    coef, units, level: as `statistics.compare` takes them.
     detectable: whether a column has the smallest difference that a test would tell.
     Returns: the names, then `first, second` (coefficients), `difference, ci_low,
     ci_high, n, p, p_holm, signature, reason`.
@@ -364,22 +347,12 @@ def paired_tests(
     rows = []
     for key, (first, second, ratings) in progress.bar(pairs.items(), desc="tests"):
         test = grid.compare(
-            first,
-            second,
-            ratings,
-            coef=coef,
-            level=level,
-            ci=interval,
-            units=interval,
+            first, second, ratings, coef=coef, level=level, ci=interval, units=interval
         )
         row = dict(zip(names, key, strict=True))
         rows.append(row | _test_columns(test, detectable))
     frame = pd.DataFrame(rows)
-    families = None
-    if family is not None:
-        families = frame[family].tolist()
-    p_values = frame["p"].tolist()
-    corrected = statistics.correct(p_values, "holm", families)
+    corrected = statistics.correct(frame["p"].tolist(), "holm")
     after_p = frame.columns.get_loc("p") + 1
     frame.insert(after_p, "p_holm", corrected.adjusted)
     signature = frame["signature"] + "|" + corrected.signature()
@@ -414,10 +387,8 @@ def figure(
     """Each variant's value and its difference from the first test's base, with p.
 
     table, tests: as `compare` gives them.
-    xlabel: of the values; "" takes the coefficient's name.
     points: single values of a variant, such as those of its training seeds, shown as
     rings.
-    Returns: a matplotlib figure of two panels that share the variants' names.
     """
     names = list(dict.fromkeys(table["variant"]))
     base, tests = _with_base(names, tests)

@@ -55,6 +55,10 @@ KEYS = ("criteria", *(f"score{score}_description" for score in SCORES))
 VIEWS = ("full", "no_rubric", "no_reference", "no_feedback")
 SEEDS = Path(__file__).with_name("feedback_seeds.json")
 MOST_WORDS = 1500  # of an instruction or a reference
+ALIKE = 0.95  # ROUGE-L F1 of two criteria above which the later one is a repetition
+LENGTH = (
+    2.0  # a response is so many times longer or shorter than its reference, at most
+)
 # What the teacher may write, for planning the stages after.
 _RUBRIC = json.dumps(
     {"criteria": "Is it clear?"} | {key: f"Level {key[5]}." for key in KEYS[1:]}
@@ -92,11 +96,7 @@ _SENTENCE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RubricDraft(Piece):
-    """A rubric in the making.
-
-    origin: seed, brainstormed, paraphrased.
-    texts: the criterion and the five descriptions, by key (`KEYS`).
-    """
+    """A rubric in the making: a seed, brainstormed, or paraphrased; texts by `KEYS`."""
 
     id: str
     origin: str
@@ -127,11 +127,7 @@ class RubricDraft(Piece):
 
 @dataclass(frozen=True, slots=True)
 class Problem(Piece):
-    """An instruction that fits a rubric, with an answer that deserves a 5.
-
-    rubric: the rubric that it was written for.
-    reference: the answer.
-    """
+    """An instruction that fits a rubric, with an answer that deserves a 5."""
 
     id: str
     rubric: RubricDraft
@@ -151,11 +147,7 @@ class Problem(Piece):
 
 @dataclass(frozen=True, slots=True)
 class Graded(Piece):
-    """A response that is to deserve `score`, and the feedback that says why.
-
-    of: the instruction that it answers.
-    score: the one that was asked for, 1 to 5.
-    """
+    """A response that is to deserve `score`, and the feedback that says why."""
 
     id: str
     of: Problem
@@ -278,16 +270,10 @@ def _needed(*names: str) -> list[Rule]:
     ]
 
 
-def rubric_rules(alike: float = 0.95, seeds: Sequence[RubricDraft] = ()) -> list[Rule]:
+def rubric_rules(seeds: Sequence[RubricDraft] = ()) -> list[Rule]:
     """Rules for rubrics: read, with five levels that say something, and not there
     already.
-
-    alike: the ROUGE-L F1 of two criteria above which the later one is a repetition,
-    above 0 and up to 1.
-    Raises: ValueError for alike outside that range.
     """
-    if not 0 < alike <= 1:
-        raise ValueError(f"alike={alike!r}; a share above 0 and up to 1 is needed")
     earlier = [draft.criteria for draft in seeds]
 
     def same_levels(draft: RubricDraft) -> str:
@@ -302,7 +288,7 @@ def rubric_rules(alike: float = 0.95, seeds: Sequence[RubricDraft] = ()) -> list
         criterion = draft.criteria
         for text in earlier:
             same = words(text) == words(criterion)
-            if same or rouge_l()(text, criterion) > alike:
+            if same or rouge_l()(text, criterion) > ALIKE:
                 return f"like {text[:60]!r}"
         earlier.append(criterion)
         return ""
@@ -339,20 +325,13 @@ def problem_rules() -> list[Rule]:
     ]
 
 
-def graded_rules(length: float = 2.0) -> list[Rule]:
-    """Rules for responses with their feedback.
-
-    length: how many times longer or shorter than its reference a response may be, in
-    words.
-    Raises: ValueError for a length below 1.
-    """
-    if not length >= 1:
-        raise ValueError(f"length={length!r}; a factor of at least 1 is needed")
+def graded_rules() -> list[Rule]:
+    """Rules for responses with their feedback."""
 
     def uneven(graded: Graded) -> str:
         response = len(words(graded.response))
         reference = len(words(graded.of.reference))
-        if response and reference and 1 / length <= response / reference <= length:
+        if response and reference and 1 / LENGTH <= response / reference <= LENGTH:
             return ""
         return f"{response} words, the reference has {reference}"
 
@@ -460,10 +439,8 @@ class Collection(pipeline.TrainingSet):
     title = "Feedback collection"
 
     def frame(self) -> pd.DataFrame:
-        """A row a response: `id, rubric_id, criteria, rubric, instruction, reference,
-        response, feedback, score`.
-
-        `rubric` is the whole rubric as prompts show it, `criteria` its criterion alone.
+        """A row a response; `rubric` is the whole rubric as prompts show it, `criteria`
+        its criterion alone.
         """
         rows = []
         for graded in self.kept:
@@ -483,14 +460,11 @@ class Collection(pipeline.TrainingSet):
         return pd.DataFrame(rows)
 
     def examples(self, view: str = "full") -> list[dict[str, Any]]:
-        """The training examples, `prompt` and `completion` with the frame's columns.
-
-        The prompt is the one that the evaluator `Prometheus` renders with the same
-        switch, unwrapped.
+        """The training examples, `prompt` (as the evaluator `Prometheus` renders it) and
+        `completion` with the frame's columns.
 
         view: one of `VIEWS`: without the rubric or the reference in the prompt, or
         without the feedback before the score.
-        Raises: ValueError for an unknown view.
         Source: Prometheus, appendix J; Table 6.
         """
         if view not in VIEWS:
@@ -519,11 +493,8 @@ class Collection(pipeline.TrainingSet):
 
     def statistics(self) -> dict[str, pd.DataFrame]:
         """The tables and figures of the paper's appendix C for the collection, and its
-        balance.
+        balance, {title: table}; figures come as their mean and quantiles.
 
-        Figures of distributions come as their mean and quantiles.
-
-        Returns: {title: table}; empty for a collection without responses.
         Source: Prometheus, Table 1; Table 7; Figure 7; Figure 9.
         """
         frame = self.frame()
@@ -564,13 +535,10 @@ class FeedbackCollection(pipeline.Pipeline):
     paper: ten rounds to 1,000 rubrics).
     instructions: of each rubric (20 in the paper).
     use_seeds: whether seed rubrics get instructions too.
-    whole: whether an instruction that lacks a score loses its other responses.
-    alike: the threshold of `rubric_rules`.
-    length: the threshold of `graded_rules`.
     seed: of the draws of demonstrations.
 
-    Raises: ValueError for a number or threshold out of its range, and for temperature 0
-    with several instructions a rubric.
+    Raises: ValueError for a number out of its range, and for temperature 0 with several
+    instructions a rubric.
     Source: Prometheus, section 3.1 and appendix I.
     """
 
@@ -578,9 +546,6 @@ class FeedbackCollection(pipeline.Pipeline):
     per_round: int = 50
     instructions: int = 20
     use_seeds: bool = True
-    whole: bool = True
-    alike: float = 0.95
-    length: float = 2.0
     seed: int = 0
 
     name = "feedback_collection"
@@ -602,8 +567,6 @@ class FeedbackCollection(pipeline.Pipeline):
                 "temperature 0 draws one instruction a rubric; "
                 "raise it, or set instructions=1"
             )
-        rubric_rules(self.alike)
-        graded_rules(self.length)
 
     def stages(
         self, seeds: Sequence[RubricDraft] | None = None, teacher: str = "teacher"
@@ -621,10 +584,9 @@ class FeedbackCollection(pipeline.Pipeline):
         drafts = yield from self._problems(rubrics)
         problems = filters.apply(problem_rules(), drafts)
         graded = yield from self._graded(problems)
-        graded = filters.apply(graded_rules(self.length), graded)
+        graded = filters.apply(graded_rules(), graded)
         # Last, as it looks at which responses passed all other rules.
-        if self.whole:
-            graded = filters.apply(whole_rules(graded), graded)
+        graded = filters.apply(whole_rules(graded), graded)
         facts = {
             **self.facts(teacher),
             "seeds": len(seeds),
@@ -640,7 +602,7 @@ class FeedbackCollection(pipeline.Pipeline):
         """New rubrics, brainstormed from four seeds each, then paraphrased (section
         3.1, step 2).
         """
-        rules = rubric_rules(self.alike, seeds)
+        rules = rubric_rules(seeds)
         requests = brainstorms(seeds, self.rounds * self.per_round, self.seed)
         answers = yield Stage("brainstorm", requests, self.sampling, _RUBRIC)
         drafts = [RubricDraft(request.id, "brainstormed", {}) for request in requests]
@@ -701,7 +663,6 @@ def brainstorms(seeds: Sequence[RubricDraft], wanted: int, seed: int) -> list[Re
     """Requests for new rubrics, each with four seeds in an order that no other request
     has while there are others.
 
-    Raises: ValueError for fewer than four seeds where rubrics are wanted.
     Source: Prometheus, section 3.1, step 2 (four random seeds as demonstrations).
     """
     if wanted and len(seeds) < 4:

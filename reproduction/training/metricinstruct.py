@@ -10,7 +10,7 @@ system's, and the teacher analyses it; in the synthetic one the teacher spoils a
 reference and names the errors that it put in. Then `heuristic_rules` remove what is not
 fit, and `check_rules` what the teacher calls unreasonable. What stays is `Built`.
 
-The paper says what it filters and not by which thresholds: these are arguments here.
+The paper says what it filters and not by which thresholds: these are ours.
 Its share of removed items, about 35 % by the heuristics and then 15 % by the check of
 reasonableness, is one of its teacher, not of these rules.
 Source: TIGERScore, section 3 and appendices A.1 to A.7.
@@ -19,13 +19,12 @@ Source: TIGERScore, section 3 and appendices A.1 to A.7.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -58,6 +57,10 @@ FREE = "table_19"
 # Of a penalty; source: TIGERScore, section 2.2.
 LEAST = 0.5
 MOST = 5.0
+# The smallest and the largest penalty of a severity. (Of 835 errors in the authors'
+# published outputs, two minor ones are above and no major one is below.)
+PENALTIES = {"Minor": (LEAST, 2.0), "Major": (1.0, MOST)}
+MOST_TOKENS = 1024  # of an output, and of an analysis
 # What the teacher may write, for planning the stages after.
 _ANALYSIS = (
     "The output leaves out a detail of the source (minor) and changes a date (major)."
@@ -106,11 +109,9 @@ class Candidate(Piece):
 
     channel: `real` (a system's output) or `synthetic` (written by the teacher).
     template: the prompt it comes from.
-    task: one of TIGERScore's tasks, by its label.
     dataset, system_id: where it comes from; the teacher for a synthetic output.
     errors: what the teacher found or put in.
-    asked: the aspects that a synthetic output was to err in.
-    free: whether the teacher chose the aspects; `asked` is empty then.
+    asked: the aspects that a synthetic output was to err in; empty where it is `free`.
     """
 
     id: str
@@ -151,10 +152,8 @@ class Candidate(Piece):
         )
 
     def example(self) -> dict[str, Any]:
-        """The example as a set keeps it: `prompt`, `completion`, and where they come
-        from.
-
-        Source: TIGERScore, Table 9 (what the fine-tuned model is asked).
+        """The example as a set keeps it. Source: TIGERScore, Table 9 (what the
+        fine-tuned model is asked).
         """
         content = self.content()
         for name in ("id", "asked", "free"):
@@ -276,12 +275,9 @@ def read_analysis(candidate: Candidate, completion: Completion) -> dict[str, Any
 
 
 def spoiling(candidate: Candidate, most_errors: int = 3) -> Request:
-    """The request for a spoiled output: with errors of `asked`, or of aspects that the
-    teacher names itself.
+    """The request for a spoiled output: with errors of `asked`, or of at most so many
+    aspects that the teacher names itself. The form of the list of errors is ours.
 
-    The form of the list of errors is ours; the paper does not print it.
-
-    most_errors: how many errors the teacher may put in where it names the aspects.
     Source: TIGERScore, Table 18; Table 19 (free aspects).
     """
     if candidate.free:
@@ -371,29 +367,8 @@ _INPUT = Rule(
 )
 
 
-def heuristic_rules(
-    *,
-    minor_most: float = 2.0,
-    major_least: float = 1.0,
-    max_output: int = 1024,
-    max_analysis: int = 1024,
-) -> list[Rule]:
-    """The rules that need no model, in order.
-
-    major_least: the smallest penalty of a major error. (Of 835 errors in the authors'
-    published outputs, two minor ones are above and no major one is below the defaults.)
-    max_output, max_analysis: most tokens of the output and of the analysis, as `tokens`
-    counts.
-    Raises: ValueError for a `minor_most`, `max_output` or `max_analysis` of 0 or less.
-    """
-    for name, limit in (
-        ("max_output", max_output),
-        ("max_analysis", max_analysis),
-        ("minor_most", minor_most),
-    ):
-        if not limit > 0:
-            raise ValueError(f"{name}={limit!r}; a number above 0 is needed")
-    penalties = {"Minor": (LEAST, minor_most), "Major": (major_least, MOST)}
+def heuristic_rules() -> list[Rule]:
+    """The rules that need no model, in order."""
     layout = "the analysis is not the JSON, or not the layout, that was asked for"
     empty = "an error without location, aspect or explanation, or an empty output"
     severity = "severity and penalty do not fit each other, or are none of the scale"
@@ -402,15 +377,11 @@ def heuristic_rules(
     return [
         *answered(layout, "paper"),
         Rule("empty_field", empty, _empty, "ours"),
-        Rule("severity", severity, functools.partial(_severities, penalties)),
+        Rule("severity", severity, _severities),
         Rule("aspect", aspect, _foreign_aspect, "ours"),
         Rule("location", "an error's location is not in the output", _nowhere),
         Rule("repeated", "the same error twice in one analysis", _repeated, "ours"),
-        Rule(
-            "over_long",
-            "output or analysis is longer than the limit",
-            functools.partial(_over_long, max_output, max_analysis),
-        ),
+        Rule("over_long", "output or analysis is longer than the limit", _over_long),
         Rule("reference", "an explanation leans on the reference", _leaning),
         Rule(
             "unchanged", "a synthetic output that is its reference", _unchanged, "ours"
@@ -421,9 +392,8 @@ def heuristic_rules(
 
 
 def check_rules(verdicts: Mapping[str, Judgment]) -> list[Rule]:
-    """What the second question to the teacher removes.
-
-    verdicts: by a candidate's id, 1 for reasonable, 0 for not.
+    """What the second question to the teacher removes; verdicts by a candidate's id, 1
+    for reasonable, 0 for not.
     """
 
     def unread(candidate: Candidate) -> str:
@@ -464,17 +434,15 @@ def _empty(candidate: Candidate) -> str:
     )
 
 
-def _severities(
-    penalties: Mapping[str, tuple[float, float]], candidate: Candidate
-) -> str:
+def _severities(candidate: Candidate) -> str:
     """A severity and a penalty that do not fit each other."""
 
     def unfit(error: ErrorItem) -> str:
         severity = error.severity or "no severity"
         problem = f": {severity} with a penalty of {error.reduction:g}"
-        if error.severity not in penalties or not LEAST <= error.reduction <= MOST:
+        if error.severity not in PENALTIES or not LEAST <= error.reduction <= MOST:
             return problem
-        low, high = penalties[error.severity]
+        low, high = PENALTIES[error.severity]
         if error.reduction > high:
             return f"{problem}, above {high:g}"
         if error.reduction < low:
@@ -515,10 +483,7 @@ def _nowhere(candidate: Candidate) -> str:
 
 def located(location: str, output: str) -> bool:
     """Whether a location is a part of the output, quotation marks around it, letter
-    case and white space apart.
-
-    Where it leaves something out ("..."), its parts must follow each other in the
-    output.
+    case and white space apart; where it leaves something out ("..."), its parts are.
 
     Example:
     >>> located('"red ... bell"', "The red and  blue bell rang.")
@@ -550,14 +515,12 @@ def _repeated(candidate: Candidate) -> str:
     return ""
 
 
-def _over_long(max_output: int, max_analysis: int, candidate: Candidate) -> str:
+def _over_long(candidate: Candidate) -> str:
     """An output or analysis above its limit of tokens."""
-    for name, text, most in (
-        ("output", candidate.output, max_output),
-        ("analysis", analysis(candidate.errors), max_analysis),
-    ):
-        if tokens(text) > most:
-            return f"{name} of {tokens(text):,} tokens, above {most:,}"
+    texts = {"output": candidate.output, "analysis": analysis(candidate.errors)}
+    for name, text in texts.items():
+        if tokens(text) > MOST_TOKENS:
+            return f"{name} of {tokens(text):,} tokens, above {MOST_TOKENS:,}"
     return ""
 
 
@@ -616,18 +579,12 @@ class Built(pipeline.TrainingSet):
     by_part = "Removed, by channel and task"
 
     def examples(self) -> list[dict[str, Any]]:
-        """The training examples: `prompt` and `completion`, and where they come from,
-        as `Candidate.example` gives them.
-        """
+        """The training examples, as `Candidate.example` gives them."""
         return [candidate.example() for candidate in self.kept]
 
     def statistics(self) -> dict[str, pd.DataFrame]:
-        """The set in numbers: channels (Table 2), errors, severities and lengths
-        (Figure 4), aspects.
-
-        Lengths are characters divided by four, as there is no tokenizer.
-
-        Returns: {title: table}; empty for a set without candidates.
+        """The set in numbers, {title: table}: channels (Table 2), errors, severities and
+        lengths (Figure 4; characters divided by four), aspects.
         """
         if not self.kept:
             return {}
@@ -668,32 +625,22 @@ class Built(pipeline.TrainingSet):
 class MetricInstruct(pipeline.Pipeline):
     """The pipeline of TIGERScore's training set, with any engine as the teacher.
 
-    label: what stands before the reference in the prompts that print it bare.
     most_errors: errors of a synthetic output, at most.
     balance: aspects of synthetic errors are drawn where errors are rare so far.
     check: whether the second question is asked, whether an analysis is reasonable.
-    limits: thresholds of `heuristic_rules`.
     seed: of the draws of aspects.
 
-    Raises: ValueError for a limit out of its range, and TypeError for an unknown one.
     Source: TIGERScore, section 3, appendices A.1 and A.7.
     """
 
-    label: str = "Reference: "
     most_errors: int = 3
     balance: bool = True
     check: bool = True
-    limits: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
 
     name = "metricinstruct"
     defaults = MappingProxyType({"temperature": 0.0, "max_tokens": 1024})
     one_draw = "the teacher is asked once for each question"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        # A wrong limit is an error at once, not after the first stage.
-        heuristic_rules(**self.limits)
 
     def stages(
         self,
@@ -716,7 +663,7 @@ class MetricInstruct(pipeline.Pipeline):
             "synthetic, free aspects": candidates_of(free, "synthetic", FREE, teacher),
         }
         filters = Filters()
-        heuristics = heuristic_rules(**self.limits)
+        heuristics = heuristic_rules()
         outputs, *references = [
             filters.apply([_INPUT], channel) for channel in channels.values()
         ]
@@ -747,7 +694,7 @@ class MetricInstruct(pipeline.Pipeline):
         for candidate in candidates:
             task = candidate.task
             if task not in judges:
-                judges[task] = TigerScoreReferenceBased(task=task, label=self.label)
+                judges[task] = TigerScoreReferenceBased(task=task)
             requests.append(judges[task].request(candidate.sample()))
         first = yield Stage("analyse", requests, self.sampling, _ANALYSIS)
         requests = []

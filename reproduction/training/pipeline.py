@@ -80,11 +80,9 @@ class Piece:
         self, completion: Completion, read: Callable[[Any, Completion], dict[str, Any]]
     ) -> Any:
         """The piece with the fields that `read` finds in the teacher's text, or with
-        what is wrong with it.
+        what is wrong with it, as `failure` or `problem`.
 
         read: gives the fields of a piece and a completion, or raises `Unreadable`.
-        Returns: a new piece; `failure` or `problem` is set where a text is missing or
-        bad.
         """
         if failure := no_text(completion):
             return replace(self, failure=failure)
@@ -103,10 +101,7 @@ def fill(
     answers: Sequence[Draws],
     read: Callable[[Any, Completion], dict[str, Any]],
 ) -> list:
-    """The pieces with what the teacher wrote for each, one draw each.
-
-    read: as `Piece.filled` takes it.
-    """
+    """The pieces with what the teacher wrote for each, one draw each."""
     return [
         item.filled(draws[0], read) for item, draws in zip(items, answers, strict=True)
     ]
@@ -167,9 +162,6 @@ class Filters:
     def apply(self, rules: Sequence[Rule], items: Iterable[Any]) -> list[Any]:
         """The items that no rule is against, in order; the others are kept in
         `removed`.
-
-        rules: in the order in which they are asked; an item that one removes reaches no
-        later one.
         """
         for rule in rules:
             self.rules.setdefault(rule.name, rule)
@@ -185,22 +177,18 @@ class Filters:
         return remaining
 
     def count(self, rule: str, group: str | None = None) -> int:
-        """How many items a rule removed.
-
-        group: of this part alone; None: of all.
-        """
+        """How many items a rule removed, of one part or (None) of all."""
         return sum(
             removed.rule == rule and group in (None, removed.item.group)
             for removed in self.removed
         )
 
     def table(self, by_group: bool = False) -> pd.DataFrame:
-        """What each rule removed: a row a rule, in order.
+        """What each rule removed: a row a rule, in order, with `rule, origin, reached,
+        removed, share` and `says`. `share` is of the items that reached the rule; NaN
+        where none did.
 
         by_group: a row a rule and part instead, with a column `group`.
-        Returns: `rule, origin, reached, removed, share` and `says`. `share` is of the
-        items that reached the rule, those that no earlier rule had removed; NaN where
-        none did.
         """
         rows = []
         for rule in self.rules.values():
@@ -229,8 +217,6 @@ class Filters:
     def by_part(self) -> pd.DataFrame:
         """How many items each rule removed of each part: a row a rule, a column a part,
         and a last row, `kept`, of what stayed.
-
-        A part is only in the table where something of it reached a rule.
         """
         # Every item of a part reaches the first rule that is applied to the part.
         totals: dict[str, int] = {}
@@ -245,10 +231,8 @@ class Filters:
 
 
 def unique(key: Callable[[Any], Hashable], says: str) -> Rule:
-    """A rule that removes an item whose key an earlier item had.
-
-    It remembers: make one for each run.
-
+    """A rule that removes an item whose key an earlier item had. It remembers: make one
+    for each run.
 
     Example:
     >>> rule = unique(str.casefold, "a repeated word")
@@ -337,12 +321,10 @@ class TrainingSet:
         """Write `train.jsonl`, `removed.jsonl`, `report.md` and, last, `report.json`
         with the hashes of the others.
 
-        Each file is written whole or not at all, and a set counts only with a report
-        that fits it: a save that is stopped leaves the earlier files or a set that
-        `load` refuses, and the stored completions make it again.
+        A save that is stopped leaves the earlier files or a set that `load` refuses,
+        and the stored completions make it again.
 
         view: as for `examples`.
-        Returns: the folder.
         Raises: ValueError for an example without id, prompt or completion; OSError.
         """
         folder = Path(folder)
@@ -429,10 +411,8 @@ class Pipeline:
     ) -> Any:
         """The built set, from an engine as the teacher.
 
-        store: where completions are kept; None: nowhere.
         progress: shows how far the run is, as `evaluators.stages.run` takes it.
         inputs: as for `stages`.
-        Raises: ValueError; EngineError.
         """
         stages = self.stages(**{"teacher": engine.model, **inputs})
         return staged.run(stages, engine, store, progress)
@@ -440,18 +420,15 @@ class Pipeline:
     def plan(
         self, engine: Engine | None = None, store: Store | None = None, **inputs: Any
     ) -> list[Stage]:
-        """The stages that would be asked, none of them asked.
+        """The stages that would be asked, none of them asked; without engine and store
+        later ones are estimates.
 
-        engine, store: where answers are looked up; without them later stages are
-        estimates.
         inputs: as for `stages`.
         """
         return staged.plan(self.stages(**inputs), engine, store)
 
     def facts(self, teacher: str) -> dict[str, Any]:
-        """How a set is made: pipeline, teacher and settings. teacher: the name of the
-        model.
-        """
+        """How a set is made: pipeline, teacher and settings."""
         names = [setting_field.name for setting_field in dataclasses.fields(self)]
         names.remove("sampling")
         return {
@@ -466,10 +443,8 @@ class Pipeline:
 
 
 def load(folder: Path | str) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """The examples and the report of a set that was saved whole.
+    """The examples of a set that was saved whole, a row each, and its report.
 
-    folder: as `TrainingSet.save` wrote it.
-    Returns: a row an example; and the report as plain values.
     Raises: ValueError where a file is missing or is not the one that the report names.
     """
     folder = Path(folder)
@@ -494,10 +469,9 @@ def load(folder: Path | str) -> tuple[pd.DataFrame, dict[str, Any]]:
 
 
 def read(path: Path | str) -> pd.DataFrame:
-    """The examples of a JSONL file: one object a line, each with a prompt and a
-    completion.
+    """The examples of a JSONL file, a row each: one object a line, with a prompt and a
+    completion; one without an id gets `line-N` as its id.
 
-    Returns: a row an example; one without an id gets `line-N` as its id.
     Raises: ValueError naming the line that is none, or for a file without any.
     """
     path = Path(path)

@@ -72,12 +72,9 @@ def distinct_ngrams(texts: Iterable[str], n: int, *, by: str = "set") -> float:
 def diversity_table(
     parts: Mapping[str, Iterable[str]], by: str = "set"
 ) -> pd.DataFrame:
-    """`distinct_ngrams` of each part of the instances: a row a part.
+    """`distinct_ngrams` of each part of the instances, name -> texts: a row a part, with
+    `bigram, trigram` (0 to 1, NaN where a part is too short) and `texts`, their number.
 
-    parts: name -> texts, such as {"Instruction": [...], "Feedback": [...]}.
-    by: as `distinct_ngrams` takes it.
-    Returns: columns `bigram, trigram` (0 to 1, NaN where a part is too short) and
-    `texts`, how many there are.
     Source: Prometheus, Table 7.
     """
     texts = {name: list(part) for name, part in parts.items()}
@@ -90,9 +87,8 @@ def diversity_table(
 
 @functools.cache
 def rouge_l() -> Callable[[str, str], float]:
-    """A function that gives the ROUGE-L F1 of two texts, 0 to 1.
-
-    It is that of package rouge-score without stemming, which keeps only a-z and 0-9.
+    """A function that gives the ROUGE-L F1 of two texts, 0 to 1: that of package
+    rouge-score without stemming, which keeps only a-z and 0-9.
     """
     from rouge_score import rouge_scorer, tokenizers
 
@@ -152,12 +148,10 @@ def length_by_score(
     score: str = "score",
     length: Callable[[str], int] = lambda text: len(words(text)),
 ) -> pd.DataFrame:
-    """How long the texts of each score are.
+    """How long the texts of each score are: a row a score, with `n, mean, sd, min, q1,
+    median, q3, max`; `sd` is NaN for a single text.
 
-    text, score: the columns with the texts and with their scores.
     length: how a text is measured; by default its number of words.
-    Returns: a row a score, with `n, mean, sd, min, q1, median, q3, max`; `sd` is NaN
-    for a single text.
     Source: Prometheus, Figure 9 (training set), Figures 13 to 15 (judged responses).
     """
     lengths = frame[text].map(length).astype(float)
@@ -176,12 +170,9 @@ def length_by_score(
 
 def channel_table(frame: pd.DataFrame) -> pd.DataFrame:
     """What the instances are made of: a row a task, and for each channel its data sets,
-    output sources and samples.
+    output sources and samples. The last row, `Total`, counts what tasks share once.
 
     frame: reads `task`, `channel` (real, synthetic), `dataset` and `system_id`.
-    Returns: columns of a channel's title and `datasets`, `sources` or `samples`; a task
-    without instances of a channel has 0 there. The last row, `Total`, counts data sets
-    and sources that several tasks share once.
     Source: TIGERScore, Table 2.
     """
     parts = dict(iter(frame.groupby("task", sort=False)))
@@ -203,7 +194,6 @@ def errors_per_instance(frame: pd.DataFrame) -> pd.DataFrame:
     count of instances in each.
 
     frame: reads `task` and `errors`, which has a sequence an instance.
-    Returns: numbers up to the largest; those that no instance has are there as 0.
     Source: TIGERScore, appendix A.4, Figure 4 top right.
     """
     numbers = frame["errors"].map(len)

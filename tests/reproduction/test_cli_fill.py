@@ -341,24 +341,6 @@ def test_a_plan_counts_what_the_keys_of_its_requests_give(
     assert 0 == stored[0] < stored[1] < stored[2] and not planned["to_ask"].any()
 
 
-def test_the_plan_grows_line_by_line(here, monkeypatch):
-    listed(here)
-    options = EngineOptions("vllm", mode="quick", planning=True)
-    questions, _ = completions.select(catalogue.load(), options)
-    lines = []
-    table = plan_totals.JudgeTable(completions.names(questions, options), lines.append)
-    n_lines = []
-
-    def each(row):
-        table.add(row)
-        n_lines.append(len(lines))
-
-    planned = completions.plan_catalogue(questions, options, each)
-    assert n_lines == [2, 3, 4]  # after the line of the heads
-    for line, judge in zip(lines[1:], planned["judge"], strict=True):
-        assert line.find(judge) == lines[0].find("judge")
-
-
 @pytest.mark.parametrize(
     ("billions", "layers", "kv_width", "gpus"),
     [

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from reproduction import papers
+from reproduction.papers import comparison
 from reproduction.papers.comparison import APART, SPREAD, UNKNOWN
 from reproduction.report import charts, comparisons, scoreboard
 
@@ -82,9 +83,9 @@ def test_each_cell_named_as_equal_by_construction_is(cells):
     aside = cells[cells["verdict"] == "construction"]
     keys = ["paper", "table", "row", "column", "statistic", "route"]
     assert set(aside[keys].itertuples(index=False, name=None)) == set(
-        papers.by_construction()
+        comparison.by_construction()
     )
-    assert all(papers.by_construction().values())
+    assert all(comparison.by_construction().values())
 
 
 def test_routes_decide_which_count_a_cell_is_in(cells):
@@ -99,7 +100,7 @@ def test_routes_decide_which_count_a_cell_is_in(cells):
     assert set(cells.loc[recorded, "verdict"]) == {"orientation"}
     for cell in cells.itertuples(index=False):
         if cell.verdict not in ("missing", "extra"):
-            again = papers.verdict(
+            again = comparison.verdict(
                 cell.ours,
                 cell.printed,
                 cell.route,

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from reproduction import papers
-from reproduction.papers import kinds
+from reproduction.papers import gaps, kinds
 
 
 @pytest.fixture(scope="module")
@@ -58,12 +58,12 @@ def test_every_line_of_the_kinds_decides_some_cell(printed):
     ],
 )
 def test_kinds_of_rows_that_could_be_mistaken(place, kind):
-    assert papers.kind_of(*place)[0] == kind
+    assert kinds.kind_of(*place)[0] == kind
 
 
 def test_a_row_without_a_kind_is_refused_with_the_way_out():
     with pytest.raises(ValueError, match=r"table_01.*no kind; add a line to .*kinds"):
-        papers.kind_of("hdeval", "table_01", "MoverScore", "coherence")
+        kinds.kind_of("hdeval", "table_01", "MoverScore", "coherence")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_what_an_equal_number_is_evidence_of(place, sort):
 
 
 def test_four_kinds_of_gaps_are_told_apart():
-    for kind in papers.GAPS:
+    for kind in gaps.GAPS:
         assert papers.gap_of(papers.gap(kind, "no matter what")) == kind
     assert papers.gap_of("the store has no completions of m") == papers.NEEDS_RUN
     assert papers.gap_of("its ratings were not published") == papers.NOT_PUBLISHED

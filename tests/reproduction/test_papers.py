@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reproduction import papers
+from reproduction.papers import numbers, printed_tables
 from reproduction.papers.comparison import RESULT
 
 FILES = [(paper, table) for paper in papers.PAPERS for table in papers.tables(paper)]
@@ -49,8 +50,8 @@ def test_a_printed_number_is_read_with_its_digits_and_nothing_else_as_one(case):
 
 
 def test_blank_cells_are_told_from_words():
-    assert all(papers.is_blank(text) for text in ("", " ", "-", "\u2013", "--", "N/A"))
-    assert not any(papers.is_blank(text) for text in ("A", "0", "-1", "none of them"))
+    assert all(numbers.is_blank(text) for text in ("", " ", "-", "\u2013", "--", "N/A"))
+    assert not any(numbers.is_blank(text) for text in ("A", "0", "-1", "none of them"))
 
 
 @given(st.text(max_size=30))
@@ -86,7 +87,7 @@ def test_equal_means_within_0_51_steps_of_the_last_digit(steps, places, thousand
     ours = Decimal(printed) + Decimal(thousandths).scaleb(-places - 3)
     assert papers.agrees(float(ours), printed) == (abs(thousandths) <= 510)
     assert papers.agrees(ours, printed) == (abs(thousandths) <= 510)
-    assert papers.difference(float(ours), printed) == Decimal(thousandths).scaleb(
+    assert numbers.difference(float(ours), printed) == Decimal(thousandths).scaleb(
         -places - 3
     )
 
@@ -111,7 +112,7 @@ def test_the_edge_does_not_depend_on_binary_fractions():
 )
 def test_what_is_no_finite_number_is_refused(value):
     with pytest.raises(ValueError, match=r"not (a number|finite)"):
-        papers.exact(value)
+        numbers.exact(value)
 
 
 # --- the files
@@ -122,7 +123,7 @@ def test_every_table_is_well_formed(paper, table):
     text = (papers.folder() / paper / f"{table}.csv").read_text(encoding="utf-8")
     assert text.endswith("\n") and "\r" not in text and text.isascii()
     header, *rows = csv.reader(text.splitlines())
-    assert tuple(header) == papers.COLUMNS
+    assert tuple(header) == printed_tables.COLUMNS
     assert rows and all(len(row) == len(header) for row in rows)
     keys = [tuple(row[2:5]) for row in rows]
     assert len(set(keys)) == len(keys)
@@ -132,7 +133,7 @@ def test_every_table_is_well_formed(paper, table):
         assert re.fullmatch(r"[a-z][a-z0-9_]*", row[4]), row[4]
         assert (
             papers.parse(row[5]).value is not None
-            or papers.is_blank(row[5])
+            or numbers.is_blank(row[5])
             or row[4] in WORDY
         ), row
         if row[4] in {"pearson", "spearman", "kendall"} and "." in row[5]:
@@ -143,7 +144,7 @@ def test_every_table_is_well_formed(paper, table):
 
 def test_the_index_lists_every_table_and_figure_of_the_five_papers():
     index = papers.index()
-    assert tuple(index.columns) == papers.INDEX_COLUMNS
+    assert tuple(index.columns) == printed_tables.INDEX_COLUMNS
     wanted = {
         paper: {f"table_{n + 1:02d}" for n in range(tables)}
         | {f"figure_{n + 1:02d}" for n in range(figures)}
@@ -154,7 +155,7 @@ def test_the_index_lists_every_table_and_figure_of_the_five_papers():
     } == wanted
     assert not index.duplicated(["paper", "id"]).any()
     assert (index["number"].astype(int) == index["id"].str[-2:].astype(int)).all()
-    assert set(index["kind"]) <= set(papers.KINDS)
+    assert set(index["kind"]) <= set(printed_tables.KINDS)
     assert (index["title"] != "").all() and (index["place"] != "").all()
 
 
@@ -217,7 +218,7 @@ def small(tmp_path, monkeypatch):
     (folder.parent / "kinds.csv").write_text(
         "paper,table,row,column,kind,method\nhdeval,*,*,*,LLM judge,a judge\n"
     )
-    (folder / "index.csv").write_text(",".join(papers.INDEX_COLUMNS) + "\n")
+    (folder / "index.csv").write_text(",".join(printed_tables.INDEX_COLUMNS) + "\n")
     (folder / "table_01.csv").write_text(
         "paper,table,row,column,statistic,value\n"
         "hdeval,table_01,b,x,pearson,0.090\n"

@@ -37,7 +37,7 @@ def test_an_empty_cell_begins_with_its_kind_of_reason(paper, table, row, column,
 
 def test_facts_are_of_printed_cells_and_registered_files():
     known = registry.entries()
-    for fact in papers.facts():
+    for fact in published.facts():
         printed = papers.load(fact.paper, fact.table)
         for name in ("row", "column"):
             value = getattr(fact, name)
@@ -47,11 +47,9 @@ def test_facts_are_of_printed_cells_and_registered_files():
 
 
 def test_every_file_that_serves_a_printed_cell_is_named():
-    """G-Eval's answers and FLASK's reviews are other judges: for orientation only."""
-    named = {place for fact in papers.facts() for place in fact.places}
+    named = {place for fact in published.facts() for place in fact.places}
     optional = {path for path, one in registry.entries().items() if one.optional}
-    others = {path for path in optional if path.startswith(("geval/", "flask/"))}
-    assert optional - others == {place for place in named if "://" not in place}
+    assert optional == {place for place in named if "://" not in place}
 
 
 def test_every_empty_cell_of_the_results_has_a_fact():
@@ -63,12 +61,14 @@ def test_every_empty_cell_of_the_results_has_a_fact():
         if "verdict" not in cells:
             continue
         for cell in cells[cells["verdict"] == "missing"].itertuples():
-            if papers.fact(cell.paper, cell.table, cell.row, cell.column) is None:
+            if published.fact(cell.paper, cell.table, cell.row, cell.column) is None:
                 lacking.append((cell.paper, cell.table, cell.row, cell.column))
     assert not lacking, lacking[:20]
 
 
-FACT = papers.Fact("hdeval", "table_01", "CTC", "*", gaps.NEEDS_WEIGHTS, "CTC's models")
+FACT = published.Fact(
+    "hdeval", "table_01", "CTC", "*", gaps.NEEDS_WEIGHTS, "CTC's models"
+)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_fact_stands_before_what_a_run_found(fact, said, reason):
 
 
 def test_where_a_file_is_published_is_told_by_address_and_command():
-    fact = papers.fact(
+    fact = published.fact(
         "prometheus", "table_02", "PROMETHEUS 7B", "SEEN CUSTOMIZED RUBRICS"
     )
     entry = registry.entry(fact.detail)
@@ -101,4 +101,4 @@ def test_a_fact_of_an_unknown_kind_is_refused(tmp_path, monkeypatch):
     (tmp_path / "data" / "published.csv").write_text(text)
     monkeypatch.setenv("NLGEVAL_ROOT", str(tmp_path))
     with pytest.raises(ValueError, match="a reason is one of"):
-        papers.facts()
+        published.facts()

@@ -31,25 +31,23 @@ METRICINSTRUCT = [
     (
         {"seed": 3},
         5,
-        "f3b80b53c01bf51a 6889810bc21052c9 d45a489345ce9bfd f8feb679bc5295ec",
+        "f3b80b53c01bf51a 6889810bc21052c9 34a46bd2289d608e f8feb679bc5295ec",
     ),
     (
         {
             "balance": False,
             "check": False,
             "most_errors": 2,
-            "label": "",
-            "limits": {"max_output": 60},
         },
         3,
-        "47c2a0eaacbd7d6d bb15eb93fee6050a 64490ce2154fa79f b7a8c5bb99b6e5f0",
+        "7ad45537657fb3a1 d0aee7ab93a056ee 6d20a68ffcb49239 fa269ba75c67d94e",
     ),
 ]
 COLLECTION = {
-    "full": "fcddbbe224839b5f ddef0fbbe1fcf25e ff2c61561fa5738d 1aebd14d46a45056",
-    "no_rubric": "c9d34357fd8824ff ddef0fbbe1fcf25e cc7b9cbaa81e13b4 1aebd14d46a45056",
-    "no_reference": "7784f48821e94b13 ddef0fbbe1fcf25e 3efb9139308baff9 1aebd14d46a45056",
-    "no_feedback": "4b17b158e6c76c1c ddef0fbbe1fcf25e 9a6e47f5e5f097f8 1aebd14d46a45056",
+    "full": "fcddbbe224839b5f ddef0fbbe1fcf25e a896d52030e725d1 1aebd14d46a45056",
+    "no_rubric": "c9d34357fd8824ff ddef0fbbe1fcf25e cb6bedea26ae1364 1aebd14d46a45056",
+    "no_reference": "7784f48821e94b13 ddef0fbbe1fcf25e a9d021bc9d9a703f 1aebd14d46a45056",
+    "no_feedback": "4b17b158e6c76c1c ddef0fbbe1fcf25e f8e1997ac34430d0 1aebd14d46a45056",
 }
 
 

@@ -140,9 +140,7 @@ def removed(rule: Rule, many: list) -> list[bool]:
 
 def test_repeated_rubrics_instructions_and_responses() -> None:
     given = ["Is the reply  POLITE?", "Is it brief?", "Is it so brief?", "is it brief"]
-    made = pieces.rubric_rules(
-        0.9, [piece("rubric", {"criteria": "Is the reply polite?"})]
-    )
+    made = pieces.rubric_rules([piece("rubric", {"criteria": "Is the reply polite?"})])
     alike = {one.name: one for one in made}["alike"]
     assert removed(alike, [piece("rubric", {"criteria": text}) for text in given]) == [
         True,

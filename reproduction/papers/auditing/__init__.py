@@ -172,8 +172,6 @@ def findings(
 ) -> list[Finding]:
     """What the rule of a relation finds, with the relation's notes.
 
-    relation: as `relations` gives it.
-    data: as for `audit`.
     Raises: ValueError where it finds nothing to check, or names what the tables have
     not.
     """
@@ -300,7 +298,6 @@ def recomputed(paper: str, table: str, *rules: str) -> pd.DataFrame:
     relation a printed number is off, or holds by rounding alone.
     Raises: ValueError for an unknown paper or table.
     """
-    # A finding's place is the key of its cell in words.
     # A finding's place is the key of its cell in words.
     rows = audit(paper, tables=table).query("rule in @rules and recomputed.notna()")
     cells = rows["place"].str.split(" / ", expand=True).set_axis(list(KEY), axis=1)

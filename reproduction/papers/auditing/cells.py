@@ -50,10 +50,8 @@ class Quantity:
 
     @classmethod
     def exactly(cls, value: Any) -> Quantity:
-        """A value without rounding.
-
-        value: a `Quantity`, which stays as it is, or a number; a float by its shortest
-        decimal form.
+        """A value without rounding: a `Quantity` as it is, or a number; a float by its
+        shortest decimal form.
         """
         if isinstance(value, Quantity):
             return value
@@ -265,19 +263,14 @@ class Cells:
         return Cells(frame, self.name)
 
     def names(self, axis: str, words: bool = False) -> list[str]:
-        """The rows, columns or statistics in printed order, each once.
-
-        axis: "row", "column" or "statistic".
-        """
+        """The rows, columns or statistics in printed order, each once."""
         position = KEY.index(axis)
         keys = self.all if words else self.text
         return list(dict.fromkeys(key[position] for key in keys))
 
     def known(self, axis: str, names: Iterable[str], words: bool = False) -> None:
-        """Pass where the table has all these rows, columns or statistics.
-
-        axis, words: as for `names`.
-        Raises: ValueError for a name that it has not, with the nearest ones.
+        """Pass where the table has all these rows, columns or statistics. Raises:
+        ValueError for a name that it has not, with the nearest ones.
         """
         allowed = self.names(axis, words)
         for name in names:
@@ -293,10 +286,8 @@ class Cells:
         *,
         words: bool = False,
     ) -> list[Key]:
-        """The keys of the cells that match three picks, in printed order.
-
-        row, column, statistic: a name, several, or "*" for all.
-        Raises: ValueError for a name that the table has not.
+        """The keys of the cells that match three picks (a name, several, or "*" for
+        all), in printed order. Raises: ValueError for a name that the table has not.
         """
         keys = list(self.all if words else self.text)
         for position, pick in enumerate((row, column, statistic)):
@@ -332,12 +323,8 @@ class Cells:
         verdict: str,
         note: str = "",
     ) -> Finding:
-        """What came out of checking one of the cells.
-
-        The place is the cell's name in words; of the running text, its row says where
-        it is.
-
-        relation, value, verdict, note: as in `Finding`.
+        """What came out of checking one of the cells. The place is the cell's name in
+        words; of the running text, its row says where it is.
         """
         where = key[0] if self.name == SAID else place(*key)
         return Finding(where, relation, self.all[key], value, verdict, note)

@@ -63,7 +63,6 @@ _SCHEDULES = {"constant": "constant_with_warmup", "step": "constant"}
 class Config:
     """One way to fine-tune.
 
-    name, title: of the configuration; the title says it in words.
     base: a model id or a folder.
     source: where a paper prints the settings.
     origin: "paper", or "ours" for a variant that no paper has.
@@ -195,13 +194,7 @@ GPUS = {
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What of a base determines memory and time.
-
-    parameters: their number.
-    layers: of the transformer.
-    hidden: units of a layer's output.
-    vocabulary: the number of tokens.
-    """
+    """What of a base determines memory and time; hidden: units of a layer's output."""
 
     parameters: int
     layers: int
@@ -228,14 +221,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run in numbers.
-
-    updates: steps of the optimizer.
-    hours: on the configuration's GPUs.
-    memory: bytes a GPU by what needs them.
-    fits: whether they fit into one GPU's memory.
-    lines: the plan as text, with what it rests on.
-    """
+    """A run in numbers, and as text (`lines`); memory: bytes a GPU by what needs them."""
 
     updates: int
     hours: float
@@ -387,10 +373,7 @@ def _lines(
 
 
 def size_of(folder: Path | str) -> Size:
-    """The size of a base that lies in a folder, its weights left alone.
-
-    Raises: ValueError for no causal model.
-    """
+    """The size of a base that lies in a folder, its weights left alone."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
@@ -428,10 +411,8 @@ class Tokens:
 
 
 def examples(data: Path | str | pd.DataFrame) -> pd.DataFrame:
-    """The examples of a set's folder, a JSONL file, or a frame.
-
-    data: a frame needs `prompt` and `completion`.
-    Raises: ValueError naming what lacks, or for a set that was not saved whole.
+    """The examples of a set's folder, a JSONL file, or a frame. Raises: ValueError naming
+    what lacks, or for a set that was not saved whole.
     """
     if not isinstance(data, pd.DataFrame):
         path = Path(data)
@@ -443,10 +424,8 @@ def examples(data: Path | str | pd.DataFrame) -> pd.DataFrame:
 
 
 def chosen(frame: pd.DataFrame, config: Config) -> pd.DataFrame:
-    """The examples that a configuration trains on, by its `keep`.
-
-    Raises: ValueError for a column that the examples do not have, or where none is
-    left.
+    """The examples that a configuration trains on, by its `keep`. Raises: ValueError for
+    a column that the examples do not have, or where none is left.
     """
     rows = frame
     for column, values in config.keep.items():
@@ -507,10 +486,8 @@ def tokenized(frame: pd.DataFrame, tokenizer: Any, config: Config) -> Tokens:
 def encode(
     prompt: str, completion: str, tokenizer: Any, chat: str = "raw"
 ) -> dict[str, list[int]]:
-    """`input_ids` and `labels` of one example.
-
-    chat: how the prompt is wrapped (`ChatFormat`).
-    Returns: two lists of one length; labels are `IGNORED` over the prompt.
+    """`input_ids` and `labels` of one example, whose labels are `IGNORED` over the
+    prompt. chat: how the prompt is wrapped (`ChatFormat`).
     """
     request = ChatFormat.named(chat).request(prompt)
     asked_ids = models.token_ids(tokenizer, request, "the base")
@@ -553,11 +530,8 @@ def chat_template(chat: str, tokenizer: Any) -> str:
 
 @dataclass(frozen=True)
 class Result:
-    """A finished run.
-
-    model: the folder with the model.
-    log: `step, loss, learning_rate, epoch`, a row a logged update.
-    facts: settings and what the run came to.
+    """A finished run: the folder with the model, a log with a row a logged update, and
+    settings with what the run came to.
     """
 
     model: Path
