@@ -5,6 +5,7 @@ must import fast: what a subcommand needs is imported when it runs.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import importlib.metadata
 import os
@@ -66,6 +67,10 @@ def _options(version: Annotated[bool, _VERSION] = False) -> None:
     """Take the options that belong to no command."""
 
 
+# built once a process, as its 23 commands take typer .05 s
+_command = functools.cache(functools.partial(typer.main.get_command, app))
+
+
 def main() -> None:
     """Run the command line; errors that a user can mend are one message."""
     _prepare_streams()
@@ -78,7 +83,7 @@ def main() -> None:
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
             signal.signal(signal.SIGHUP, signal.default_int_handler)
     try:
-        app(prog_name="nlgeval")
+        _command()(prog_name="nlgeval")
     except SystemExit as end:
         if end.code == 130:
             print(STOPPED, file=sys.stderr)
