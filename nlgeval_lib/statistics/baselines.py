@@ -196,11 +196,12 @@ def _slope(items: Sequence[Floats], clusters: Any) -> tuple[Slope, str]:
     """
     if any(np.ptp(side) <= 1e-12 * np.abs(side).max() for side in items):
         return NO_SLOPE, "no slope: a side is constant but for rounding"
-    import statsmodels.api as sm
     from scipy import stats
+    from statsmodels.regression.linear_model import OLS
+    from statsmodels.tools.tools import add_constant
 
     score, rating, length = [stats.zscore(side) for side in items]
-    model = sm.OLS(score, sm.add_constant(np.column_stack([rating, length])))
+    model = OLS(score, add_constant(np.column_stack([rating, length])))
     if clusters is None:
         fit = model.fit(cov_type="HC3")
     else:

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -16,9 +17,8 @@ import pytest
 from public_data import needs
 
 from judgecard import recordings
-from nlgeval_lib import tables
 from reproduction import papers
-from reproduction.report import answers, committed, notebook, saving, seal
+from reproduction.report import committed, notebook, saving
 from reproduction.report.committed import cleaned
 from reproduction.runner import kernels
 from reproduction.study import catalogue
@@ -88,21 +88,6 @@ def test_texts_of_others_are_shown_only_where_they_are() -> None:
 def test_notebooks_are_small() -> None:
     sizes = [path.stat().st_size for path in SHOWN_NOTEBOOKS]
     assert sum(sizes) / len(sizes) <= 80_000
-
-
-@pytest.mark.parametrize("entry", OUTPUTS, ids=lambda entry: entry.id)
-def test_a_notebook_begins_with_the_answer_of_its_page(entry: catalogue.Entry) -> None:
-    if not seal.shown_in(entry):
-        pytest.skip("another output of the same notebook is shown")
-    shown = committed.first_answer(entry.path.read_text(encoding="utf-8"))
-    record = saving.read_json(f"{answers.base(entry)}.json")
-    answer = answers.Answer(entry, record)
-    follows = committed.shortened(answers.first_screen_of(answer).text)
-    # Two notebooks begin otherwise: the first one teaches, the scoreboard has no page.
-    assert shown in (follows, "")
-    page = (ROOT / f"{answers.base(entry)}.md").read_text(encoding="utf-8")
-    for _, text in answer.lines:
-        assert tables.for_markdown(text) in page
 
 
 def test_cells_are_formatted(tmp_path: Path) -> None:
@@ -206,12 +191,19 @@ def test_a_notebook_tells_all_its_parameters(path: Path) -> None:
     )
 
 
+@pytest.fixture(scope="module")
+def forks() -> Iterator[None]:
+    """One process has imported what the kernels of the tests need."""
+    with kernels.template():
+        yield
+
+
 @pytest.mark.parametrize(
     ("copied", "played"),
     [(False, {"confidence": 0.5}), (True, {})],
     ids=["played with", "copied"],
 )
-def test_papermill_alone(tmp_path, monkeypatch, copied, played) -> None:
+def test_papermill_alone(tmp_path, monkeypatch, forks, copied, played) -> None:
     """`papermill NOTEBOOK out.ipynb -p confidence 0.5`, by anyone: what is saved
     stays, the last line says so.
     """
@@ -236,16 +228,14 @@ def test_papermill_alone(tmp_path, monkeypatch, copied, played) -> None:
         monkeypatch.delenv(name, raising=False)
     for name in ("RESULTS", "FIGURES", "HOME"):
         monkeypatch.setenv(f"NLGEVAL_{name}", str(tmp_path / name.lower()))
-    monkeypatch.setenv("NLGEVAL_FORK", "0")
     how = {
         "kernel_name": kernels.NAME,
         "language": "python",
         "kernel_manager_class": kernels.manager({}),
     }
-    with kernels.template():
-        papermill.execute_notebook(
-            path, where, played, progress_bar=False, cwd=str(path.parent), **how
-        )
+    papermill.execute_notebook(
+        path, where, played, progress_bar=False, cwd=str(path.parent), **how
+    )
     last = [
         out["text"]
         for cell in cells_of(where, "code")

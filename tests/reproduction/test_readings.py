@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nlgeval_lib import files
+from nlgeval_lib import files, tables
 from nlgeval_lib.tables import fitting
-from reproduction.report import Output, answers, comparisons
+from reproduction.report import Output, answers, committed, comparisons, seal
 from reproduction.study import catalogue
 
 ENTRIES = {entry.notebook: entry for entry in catalogue.load().outputs}
@@ -183,11 +183,15 @@ def test_a_result_of_an_earlier_form_does_not_stop_its_notebook(tmp_path, monkey
 
 
 @pytest.fixture(scope="module")
-def pages() -> dict[str, str]:
-    return {
-        name: page.decode()
-        for name, page in answers.pages(catalogue.load().outputs).items()
-    }
+def answered() -> dict[str, answers.Answer]:
+    """What each output with a saved result says, by its page; computed once."""
+    found = filter(None, map(answers.read_answer, catalogue.load().outputs))
+    return {f"{answer.base}.md": answer for answer in found}
+
+
+@pytest.fixture(scope="module")
+def pages(answered) -> dict[str, str]:
+    return {name: answers.markdown(answer) for name, answer in answered.items()}
 
 
 def test_the_committed_pages_are_what_the_results_say(pages):
@@ -203,6 +207,25 @@ def test_the_committed_pages_are_what_the_results_say(pages):
         if files.located(name).read_text(encoding="utf-8") != page
     ]
     assert not stale, "run: nlgeval scoreboard"
+
+
+def test_a_notebook_begins_with_the_answer_of_its_page(answered, pages):
+    outputs = [
+        answer
+        for answer in answered.values()
+        if answer.entry.saves and answer.entry.route != "mini"
+    ]
+    shown = [answer for answer in outputs if seal.shown_in(answer.entry)]
+    assert len(shown) > 60
+    for answer in shown:
+        begins = committed.first_answer(answer.entry.path.read_text(encoding="utf-8"))
+        follows = committed.shortened(answers.first_screen_of(answer).text)
+        # Two notebooks begin otherwise: the first one teaches, the scoreboard has no
+        # page.
+        assert begins in (follows, ""), answer.entry.id
+        page = pages[f"{answer.base}.md"]
+        for _, text in answer.lines:
+            assert tables.for_markdown(text) in page, answer.entry.id
 
 
 def test_links_and_pictures_are_there_and_the_answer_stands_first(pages):

@@ -242,16 +242,19 @@ def test_verify_holds_shared_runs_against_the_results(
     path = exported(nl, place)
     name = "data/completions/one.zip"
     assert shared_run.differences(name) == []
-    assert "is not in the manifest" in nl("verify").out
+    faults = [str(fault) for fault in verify.manifest_faults() if fault.file == name]
+    assert any("is not in the manifest" in fault for fault in faults)
     assert nl("verify", "--adopt", name).out.startswith(f"taken in: {name}\n")
     result = here.root / RESULT
     result.write_text(result.read_text().replace("0.5", "0.6"))
     [message] = [fault.message for fault in verify.shared_faults()]
     assert message == f"holds another {RESULT} than this checkout"
     with_member(path, RESULT, result.read_bytes())
-    faults = [str(fault) for fault in verify.findings() if fault.file == name]
+    checks = verify.manifest_faults, verify.shared_faults
+    faults = [str(fault) for check in checks for fault in check() if fault.file == name]
     assert any("was edited after it was made" in fault for fault in faults)
     assert any("one.csv is not what was shared" in fault for fault in faults)
+    assert {*checks} <= {*verify.CHECKS}
 
 
 def test_what_cannot_be_shared_is_said(here: Checkout, nl, tmp_path: Path) -> None:

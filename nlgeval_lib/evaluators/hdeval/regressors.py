@@ -7,6 +7,7 @@ perceptron of 3 layers with ReLU; its widths and the other kinds are ours.
 from __future__ import annotations
 
 import functools
+import inspect
 import pkgutil
 from collections.abc import Callable
 from typing import Any
@@ -66,7 +67,18 @@ def maker(name: str) -> Maker | None:
 
 @functools.cache
 def _of_scikit_learn() -> dict[str, Any]:
-    """The regressors that scikit-learn lists, by the names of their classes."""
-    from sklearn.utils import all_estimators
+    """The regressors in scikit-learn's public modules, by the names of their classes.
 
-    return dict(all_estimators(type_filter="regressor"))
+    `sklearn.utils.all_estimators` finds the same, but imports torch on its way.
+    """
+    import sklearn
+    from sklearn.base import BaseEstimator, RegressorMixin
+
+    kinds = {}
+    for name in sklearn.__all__:
+        for kind, found in inspect.getmembers(getattr(sklearn, name), inspect.isclass):
+            is_regressor = issubclass(found, RegressorMixin)
+            is_estimator = issubclass(found, BaseEstimator)
+            if is_regressor and is_estimator and not kind.startswith("_"):
+                kinds[kind] = found
+    return kinds
