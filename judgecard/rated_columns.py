@@ -86,8 +86,6 @@ def groups(
 ) -> np.ndarray | None:
     """The family of each row's system, or the topic of its input, a label a row; one
     that has none is its own. None where there is no such column, or no column `key`.
-
-    Raises: InputError for an unknown column, and for a system (or input) of two groups.
     """
     name = default if column is None else column
     if not name or (column is None and name not in frame.columns):

@@ -192,7 +192,6 @@ def correlate(
 
     by: the column whose values are groups of their own; None: `aspect` where there are
     several, "": one group.
-    Raises: InputError for what is no number, an unknown column, no rating at all.
     """
     settings = settings or Settings()
     if rows.RATING not in data.frame.columns:

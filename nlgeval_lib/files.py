@@ -179,8 +179,6 @@ def replacing(path: Path | str, private: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside `path`; rename it onto `path` on success.
 
     private: for its owner only; else with the rights that new files get.
-    Raises: OSError naming `path` where the folder cannot be written or the disk is
-    full.
     """
     path = Path(path)
     partial: Path | None = None

@@ -20,7 +20,6 @@ class ReplayEngine(Engine):
     with this, what is not in the store is a failed completion instead of an error.
 
     `missing` has the keys that nobody asked for yet, `excused` those that were refused.
-    Raises: EngineError where the revision is not clear, or a completion is missing.
     """
 
     name = "replay"

@@ -50,10 +50,8 @@ Reads = Callable[[Completion], bool]
 
 @dataclass
 class Run:
-    """The outcome of one run over a store.
+    """The outcome of one run over a store; raw: None where no records are wanted.
 
-    counts: COUNTS over all stages.
-    raw: the completions as records, None where they are not wanted.
     served: the models that answered, as their servers called them.
     seconds: how long answers were waited for.
     """
@@ -98,12 +96,10 @@ def ask(
     reads: Callable[[Stage], Reads | None] = lambda stage: None,
 ) -> Any:
     """What a generator of stages returns, each stage asked through the store (None: all
-    anew) with progress and noted in `run`.
+    anew) with progress and noted in `run`; a Ctrl-C loses no finished completion.
 
     reads: gives what says whether a completion of a stage can be read; None for a stage
     whose completions are not read so.
-    Raises: KeyboardInterrupt, with every finished completion stored; as the engine
-    does.
     """
 
     def answer(stage: Stage) -> Sequence[Draws]:

@@ -166,14 +166,12 @@ def as_rater(value: Any) -> str | None:
 
 def as_number(value: Any) -> float:
     """A finite number, NaN where the cell is empty or says so (nan, null, none, na); 1
-    for true and 0 for false.
-
-    Raises: ValueError for infinity, for what is no number, and for a whole number that
-    a float would change.
+    for true and 0 for false. Refused is also a whole number that a float would
+    change.
 
     Example:
-        >>> as_number(" 4.5 "), as_number("n/a")
-        (4.5, nan)
+    >>> as_number(" 4.5 "), as_number("n/a")
+    (4.5, nan)
     """
     word = str(value).strip().lower()
     if is_missing(value) or (isinstance(value, str) and word in _NO_NUMBER):

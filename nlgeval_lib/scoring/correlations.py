@@ -138,11 +138,10 @@ class Grid:
         of a mean is made (None where there are none).
 
         scores, human: one value a row of the items, NaN where there is none.
-        ci: "auto" as `interval` has it, None for none; the others as
-        `statistics.correlate`.
-        Where too few items have both, the value is NaN and the reason says so.
-        Raises: ValueError where policy "error" is asked for and a rated item has no
-        score.
+        ci: "auto" as `interval` has it, None for none; the others as `statistics` has
+        them.
+        Where too few items have both, the value is NaN and the reason says so; policy
+        "error" refuses a rated item without a score.
         """
         policy = self._policy(nan, human, scores)
         sides = (self.matrix(scores), self._named(human), coef, level)

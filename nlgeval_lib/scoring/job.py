@@ -123,9 +123,6 @@ class Job:
     def score(self, bar: ProgressBar) -> pd.DataFrame:
         """The scores of every row, in order: `value, status, reason`, perhaps
         `details`.
-
-        Raises: ValueError for what the evaluator refuses; EngineError; Unavailable;
-        KeyboardInterrupt with every finished completion stored.
         """
         frame = self._complete_rows()
         if self.judge:

@@ -70,7 +70,6 @@ def rows_of(value: Any, log: str = "", name: str = "") -> tuple[list[Any], str]:
 
     log: the name of a known log; or the path of the list of rows inside the file, such
     as `data.items`; "" for what is found.
-    Raises: InputError where the file holds no list that is known.
     """
     if log and log not in (*shapes(), MQM):
         rows = at(value, log)

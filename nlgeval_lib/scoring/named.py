@@ -53,10 +53,8 @@ class EngineChoice:
     shard: tuple[int, int] = (1, 1)
 
     def start(self, recorded: Store | None = None) -> Any:
-        """The engine, ready to be asked. recorded: the store that `replay` answers
+        """The engine, ready to be asked; recorded: the store that `replay` answers
         from.
-
-        Raises: InputError naming the setting; EngineError where it cannot start.
         """
         self._check()
         name = self.engine
@@ -144,10 +142,8 @@ class EngineChoice:
 
 
 def local_judge(name: str) -> tuple[str, str]:
-    """The engine and the model that `--judge` means, a name of `nlgeval models` or
-    "mini".
-
-    Raises: InputError for a judge whose weights are not here; UnknownName.
+    """The engine and the model that `--judge` means: a name of `nlgeval models`, or
+    mini.
     """
     if name == "mini":
         model = str(models.miniature())
@@ -227,7 +223,6 @@ def evaluator(
 
     load: a file of the evaluator's own `save`; "" for none.
     fixed: further arguments as they are, such as `engine` or `model`.
-    Raises: InputError naming the setting; ValueError for an unknown name; Unavailable.
     """
     cls: Any = evaluators.get(name)
     names = [parameter for parameter, _, _ in parameters(cls)]

@@ -175,8 +175,6 @@ class Rows:
         """The cells of a column of ours, one a row, as they are used: float64 for
         numbers, else a series. reader: a function of `cells`; None for that of the
         column.
-
-        Raises: InputError naming the first that cannot be used.
         """
         reader = reader or _reader(ours)
         if reader is as_number:
@@ -426,7 +424,6 @@ def incomplete(
 
     needs: our columns; of `reference` and `references` either will do.
     empty_is_missing: whether an empty text is as good as none; the output may be empty.
-    Raises: InputError for a column that is not there at all.
     """
     serving = {}  # need -> the column that serves it
     missing = []

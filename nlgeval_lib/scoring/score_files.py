@@ -29,11 +29,9 @@ def score_columns(column: str) -> tuple[str, str, str, str]:
 def with_scores(
     rows: Rows, scored: pd.DataFrame, column: str = "value", only_scores: bool = False
 ) -> pd.DataFrame:
-    """The rows' own columns and their scores (`Job.score`).
-
-    Added are value, status, reason; each detail that is one text or number in every
-    row; `details`, the others; and, where the user mapped or filled them, ids and
-    rating.
+    """The rows' own columns, and value, status, reason; each detail that is one text or
+    number in every row; `details`, the others; ids and rating where they were
+    mapped.
 
     column: the name of the scores; the other columns are called after it.
     """

@@ -46,10 +46,8 @@ _NO_CHOICE = "\0"  # a text that no setting takes
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting of a class or function.
-
-    takes, default: as `parameters` gives them.
-    part_of: the argument that it is a part of (`sampling`); "" for one of its own.
+    """One setting, as `parameters` gives it; part_of: the argument that it is a part of
+    (`sampling`), "" for one of its own.
     """
 
     name: str
@@ -133,7 +131,6 @@ def parsed(
     engine's ("--engine-set") that its signature does not name is read by its look.
     given: arguments that are there already; unless None, every needed one must be.
     Returns: given and read arguments; the settings of a sampling are one mapping.
-    Raises: InputError naming the setting, what it takes, and the nearest name.
     """
     by_name = settings_of(target)
     arguments = dict[str, Any]()
