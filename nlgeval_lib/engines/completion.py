@@ -119,8 +119,6 @@ def complete(
     time.
     Raises: UnsupportedSetting before anything is asked; EngineError; StoreError.
     """
-    if store is not None:
-        store.in_haste = lambda: bool(getattr(engine, "pending", False))
     report = progress or in_cell(engine.model)
     named = [_named(request, place) for place, request in enumerate(requests)]
     return _Completing(engine, named, sampling, store, report).answers()

@@ -16,11 +16,10 @@ import re
 import sqlite3
 import tempfile
 import threading
-import time
 import warnings
 import weakref
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -88,9 +87,8 @@ _OPTIONAL = {
     "reasoning_tokens": int,
 }
 _FIELDS: Mapping[str, type] = {**_ALWAYS, **_OPTIONAL, "logprobs": list}
-_PATIENCE = 120.0  # seconds that another process may keep the file to itself
-_HASTE = 2.0  # the same once somebody wants the run to end
-_TRY = 0.2  # seconds of one attempt, in which a Ctrl-C is not heard
+# seconds that another process may keep the file to itself; a Ctrl-C is heard after them
+_PATIENCE = 20.0
 _WAY_OUT = (
     "free the disk, make the folder writable, or name another one; "
     "what was stored is still there"
@@ -120,8 +118,6 @@ class Store(contextlib.AbstractContextManager["Store"]):
         self.path = self.folder / FILE
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
-        # whether somebody wants the run to end: then no lock is waited for
-        self.in_haste: Callable[[], bool] = bool
         _STORES.add(self)
 
     def __repr__(self) -> str:
@@ -345,8 +341,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
         with self._using() as database:
             if database is None:
                 return []
-            rows = self._unlocked(lambda: database.execute(query, values).fetchall())
-            return list(rows)
+            return database.execute(query, values).fetchall()
 
     def _of_keys(
         self, columns: str, keys: Iterable[str], where: str = "TRUE"
@@ -404,21 +399,9 @@ class Store(contextlib.AbstractContextManager["Store"]):
         """The open file within a transaction: all of it is written, or nothing."""
         with self._using(write=True) as database:
             assert database is not None
-            self._unlocked(lambda: database.execute("BEGIN IMMEDIATE"))
+            database.execute("BEGIN IMMEDIATE")
             with database:
                 yield database
-
-    def _unlocked(self, attempt: Callable[[], Any]) -> Any:
-        """What `attempt` gives, tried again while another process has the file locked."""
-        started = time.monotonic()
-        while True:
-            try:
-                return attempt()
-            except sqlite3.OperationalError as error:
-                patience = _HASTE if self.in_haste() else _PATIENCE
-                waited = time.monotonic() - started
-                if not _is(error, sqlite3.SQLITE_BUSY) or waited > patience:
-                    raise
 
     def _open(self, write: bool) -> sqlite3.Connection | None:
         """Open the file; make it where there is something to write."""
@@ -439,10 +422,9 @@ class Store(contextlib.AbstractContextManager["Store"]):
                     mode = "mode=ro"
         address = f"{path.as_uri()}?{mode}"
         database = sqlite3.connect(
-            address, _TRY, isolation_level=None, check_same_thread=False, uri=True
+            address, _PATIENCE, isolation_level=None, check_same_thread=False, uri=True
         )
-        query = "PRAGMA user_version"
-        [[version]] = self._unlocked(lambda: database.execute(query).fetchall())
+        [[version]] = database.execute("PRAGMA user_version").fetchall()
         if version != _VERSION:
             database.close()
             raise StoreError(

@@ -82,8 +82,8 @@ def test_columns_that_nobody_reads_are_not_read_one_by_one(
 
 @pytest.fixture
 def locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A store that another connection keeps to itself; haste is a fifth of usual."""
-    monkeypatch.setattr("nlgeval_lib.engines.store._HASTE", 0.4)
+    """A store that another connection keeps to itself, and little patience."""
+    monkeypatch.setattr("nlgeval_lib.engines.store._PATIENCE", 0.2)
     with Store(tmp_path / "s") as store:
         store.put_many((), ({"a": 1},))
     other = sqlite3.connect(tmp_path / "s/completions.sqlite", isolation_level=None)
@@ -92,35 +92,12 @@ def locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     other.close()
 
 
-def test_who_wants_to_end_does_not_wait_for_a_lock(locked: Path) -> None:
-    store = Store(locked)
-    asked = []
-    store.in_haste = lambda: asked.append(1) or True
-    with pytest.raises(StoreError, match="another process keeps it to itself"):
-        store.put_many((), ({"b": 2},))
-    assert len(asked) > 1  # it was tried again and again, each time ready to stop
-
-
-def test_a_ctrl_c_is_heard_while_a_lock_is_waited_for(locked: Path) -> None:
-    """Between two attempts: SQLite's own waiting would hold it back for minutes."""
-    store = Store(locked)
-
-    def haste() -> bool:
-        signal.raise_signal(signal.SIGINT)
-        return False
-
-    store.in_haste = haste
-    with pytest.raises(KeyboardInterrupt):
-        store.put_many((), ({"b": 2},))
-
-
 def test_the_error_of_a_store_is_not_blamed_on_the_file_that_is_written(
     locked: Path, tmp_path: Path
 ) -> None:
     store = Store(locked)
-    store.in_haste = lambda: True
     with (
-        pytest.raises(StoreError, match=r"completions\.sqlite") as caught,
+        pytest.raises(StoreError, match="another process keeps it to itself") as caught,
         replacing(tmp_path / "raw.jsonl"),
     ):
         store.put_many((), ({"b": 2},))
