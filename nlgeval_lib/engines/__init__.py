@@ -28,32 +28,13 @@ if TYPE_CHECKING:
     from nlgeval_lib.engines.transformers import TransformersEngine
     from nlgeval_lib.engines.vllm import VLLMEngine
 
-__all__ = [
-    "Answers",
-    "Ask",
-    "Engine",
-    "EngineError",
-    "Failure",
-    "OpenAIEngine",
-    "Progress",
-    "RayEngine",
-    "ReplayEngine",
-    "Request",
-    "Sampling",
-    "ScriptedEngine",
-    "TransformersEngine",
-    "UnsupportedSetting",
-    "VLLMEngine",
-    "complete",
-    "make",
-]
+__all__ = ["Answers", "Ask", "Engine", "EngineError", "Failure", "OpenAIEngine"]
+__all__ += ["Progress", "RayEngine", "ReplayEngine", "Request", "Sampling"]
+__all__ += ["ScriptedEngine", "TransformersEngine", "UnsupportedSetting", "VLLMEngine"]
+__all__ += ["complete", "make"]
 _MODULES = {
     "base": (
-        "Ask",
-        "Engine",
-        "EngineError",
-        "Request",
-        "Sampling",
+        *("Ask", "Engine", "EngineError", "Request", "Sampling"),
         "UnsupportedSetting",
     ),
     "completion": ("Answers", "Failure", "Progress", "complete"),
