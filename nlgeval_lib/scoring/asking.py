@@ -53,14 +53,12 @@ class Run:
     """The outcome of one run over a store; raw: None where no records are wanted.
 
     served: the models that answered, as their servers called them.
-    seconds: how long answers were waited for.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     raw: list[dict[str, Any]] | None = None
     served: set[str] = field(default_factory=set)
-    seconds: float = 0.0
 
     def summary(self) -> str:
         """How many completions were needed, stored and made, in one line."""
@@ -78,11 +76,6 @@ class Run:
             )
             if counts["reasoning_tokens"]:
                 text += f", of these {counts['reasoning_tokens']:,} of reasoning"
-            # The rate of a short run is that of its beginning.
-            if self.seconds >= _FIRST:
-                read = counts["prompt_tokens"] / self.seconds
-                written = counts["completion_tokens"] / self.seconds
-                text += f" ({read:,.0f} and {written:,.0f} a second)"
         return text
 
 
@@ -138,7 +131,6 @@ def _answers(
     finally:
         bar.close()
         run.counts.update({count: getattr(progress, count) for count in COUNTS})
-        run.seconds += progress.seconds
 
 
 def _raw_records(stage: Stage, answers: Sequence[Draws]) -> Iterator[dict[str, Any]]:
