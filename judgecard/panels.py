@@ -58,10 +58,8 @@ def panel_size(scores: Any, human: Any, inputs: Any = None) -> PanelSize:
     sums = _sums(x, y, codes)
     total = sums.sum(axis=0)
     variances = _error_variances(total)
-    value = _worth(variances)
-    interval = _interval(
-        value, [_worth(_error_variances(total - unit)) for unit in sums]
-    )
+    value = float(_worth(variances))
+    interval = _interval(value, _worth(_error_variances(total - sums)))
     spreads = np.sqrt(np.diag(variances))
     correlations = variances / np.outer(spreads, spreads)
     return PanelSize(
@@ -114,32 +112,34 @@ def _sums(x: Floats, y: Floats, codes: Any) -> Floats:
 
 
 def _error_variances(sums: Floats) -> Floats:
-    """Covariances of the judges' errors, `[judge, judge]`."""
-    number = sums[0, 0]
-    means = sums[0] / number
-    covariances = sums / number - np.outer(means, means)
-    of_scores = covariances[1:-1, 1:-1]
-    with_ratings = covariances[1:-1, -1]
-    of_ratings = covariances[-1, -1]
+    """Covariances of the judges' errors, `[..., judge, judge]`."""
+    number = sums[..., :1, :1]
+    means = sums[..., :1, :] / number
+    covariances = sums / number - means * means.mT
+    of_scores = covariances[..., 1:-1, 1:-1]
+    with_ratings = covariances[..., 1:-1, -1:]
+    of_ratings = covariances[..., -1:, -1:]
     # scores get the ratings' standard deviation
-    slopes = np.sqrt(of_ratings / np.diag(of_scores))
+    slopes = np.sqrt(of_ratings / _diagonal(of_scores)[..., None])
     # cov(y - b_i x_i, y - b_j x_j)
     explained = slopes * with_ratings
-    errors = of_ratings - explained[:, None] - explained[None, :]
-    errors += np.outer(slopes, slopes) * of_scores
-    return np.asarray(errors)
+    errors = of_ratings - explained - explained.mT
+    return np.asarray(errors + slopes * slopes.mT * of_scores)
 
 
-def _worth(variances: Floats) -> float:
+def _diagonal(matrices: Floats) -> Floats:
+    return np.diagonal(matrices, axis1=-2, axis2=-1)
+
+
+def _worth(variances: Floats) -> Floats:
     """Mean variance of the errors by that of their mean; NaN without errors."""
-    mean_variance = float(np.diag(variances).mean())
-    of_mean = float(variances.mean())
-    if of_mean <= 1e-12 * max(mean_variance, 1e-300):
-        return NAN
-    return mean_variance / of_mean
+    mean_variance = _diagonal(variances).mean(axis=-1)
+    of_mean = variances.mean(axis=(-2, -1))
+    err = of_mean > 1e-12 * np.maximum(mean_variance, 1e-300)
+    return mean_variance / np.where(err, of_mean, NAN)
 
 
-def _interval(value: float, reduced: list[float]) -> Interval:
+def _interval(value: float, reduced: Floats) -> Interval:
     """Value -+ t standard errors on the log scale; reduced: without each input."""
     number = len(reduced)
     if np.isnan([value, *reduced]).any():

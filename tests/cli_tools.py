@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from hostile_server import JudgeServer
 
+from judgecard.cards import Card
 from nlgeval_lib import cli
 from nlgeval_lib.datasets.numbers import HashedText
 from reproduction import saved_numbers as build
@@ -158,3 +159,11 @@ def judge():
     yield start
     for one in made:
         one.stop()
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Cards have no figures, as where matplotlib is not installed: to draw them takes
+    half the time of a card.
+    """
+    monkeypatch.setattr(Card, "pictures", lambda card: {})

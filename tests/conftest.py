@@ -12,7 +12,7 @@ from typing import Any
 import processors  # noqa: F401, it comes first
 import public_data
 import pytest
-from cli_tools import command, judge, nl  # noqa: F401
+from cli_tools import command, judge, nl, undrawn  # noqa: F401
 from engine_fixtures import (  # noqa: F401
     tiny_folder,
     tiny_served,

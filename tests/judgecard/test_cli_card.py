@@ -110,6 +110,7 @@ def command(server: LoopbackServer, *more: str) -> list[str]:
     return [*command_without_engine(), *asked, *more]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_file_of_ones_own(
     own: Path, server: LoopbackServer, handler: type[Answering]
 ) -> None:
@@ -140,8 +141,11 @@ def test_a_text_for_all_rows_and_the_columns_stand_on_the_card(
     columns = card["columns"]["mine.csv"]["columns"]
     assert columns["aspect"] == "--fill aspect"
     assert columns["output"] == "answer" and columns["rater_3"] == "cara"
+    for form in ("png", "svg"):
+        assert Path(f"card/beside_mine.{form}").stat().st_size > 1000
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_failed_is_asked_again_and_told_by_the_exit_code(
     own: Path, server: LoopbackServer, handler: type[Answering]
 ) -> None:
@@ -193,6 +197,7 @@ def test_without_matplotlib_the_card_has_all_but_figures(
     assert run("card", "share", "card", "-o", "sent.html") == 0
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_scores_off_the_scale_are_read_again_and_not_asked(
     own: Path,
     server: LoopbackServer,
@@ -207,6 +212,7 @@ def test_scores_off_the_scale_are_read_again_and_not_asked(
     assert handler.asked == 48
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_pairs_of_ones_own(own: Path, server: LoopbackServer) -> None:
     lines = ["question,text_a,text_b,winner"]
     for number in range(30):
@@ -301,6 +307,7 @@ def plain_command(server: LoopbackServer, *more: str) -> list[str]:
     return words[:start] + words[words.index("--engine") :]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_own_columns_need_one_command(own: Path, server: LoopbackServer) -> None:
     assert run(*command(server, "-o", "said")) == 0
     assert run(*plain_command(server, "-o", "proposed")) == 0
@@ -314,6 +321,7 @@ def test_own_columns_need_one_command(own: Path, server: LoopbackServer) -> None
     assert "proposed" not in plan
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("answers", "code", "raters"),
     [("\n", 0, 3), ("rater_3=\n\n", 0, 2), ("no\n", 2, 0)],
@@ -333,6 +341,7 @@ def test_the_plan_of_columns_can_be_answered(
         assert part["aspects"]["overall"]["raters"]["number"] == raters
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_card_is_made_again_by_one_word(own: Path, server: LoopbackServer) -> None:
     assert run(*plain_command(server, "--aspect", "overall")) == 0
     shutil.move("card", "before")

@@ -41,6 +41,7 @@ def own_rows(**more: Any) -> pd.DataFrame:
     return frame.assign(**{name: value(quality) for name, value in more.items()})
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("case", FILES, ids=lambda case: case["name"])
 def test_the_next_command_runs_as_printed(case, here, monkeypatch, capsys):
     (here / case["file"]).write_text(case["text"], encoding="utf-8")
@@ -57,6 +58,7 @@ def test_the_next_command_runs_as_printed(case, here, monkeypatch, capsys):
         assert "cannot be used" in got.out or "no command serves" in got.out
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("more", "command"),
     [
@@ -76,6 +78,7 @@ def test_own_columns_lead_to_a_command(more, command, here, monkeypatch, capsys)
     assert call(monkeypatch, capsys, *words).code == 0
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_own_pairs_lead_to_a_card(here, monkeypatch, capsys):
     rows = own_rows()
     winners = np.where(rows["anna"] > rows["ben"], "A", "B")

@@ -102,6 +102,7 @@ def test_what_a_card_does_not_know_is_named(
         fingerprint.check_same(before.numbers, before.numbers, ["promt"])
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_gate_by_the_card_that_set_the_bar(
     before: card.Card, drawn: pd.DataFrame, tmp_path: Path, capsys: Any
 ) -> None:
@@ -150,6 +151,7 @@ def test_two_logs_are_compared_pair_by_pair(
 # -- where it stands in a project's own CI
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_workflow_of_the_docs_runs(
     before: card.Card, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

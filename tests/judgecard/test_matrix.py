@@ -86,6 +86,7 @@ def server(
     running.stop()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_plan_is_asked_once_and_set_side_by_side(server, monkeypatch, capsys):
     handler, _ = server
 
@@ -123,6 +124,7 @@ def test_a_plan_is_asked_once_and_set_side_by_side(server, monkeypatch, capsys):
     assert handler.asked == 160
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_budget_stops_and_a_larger_one_goes_on(server, monkeypatch, capsys):
     handler, _ = server
     plan = Path("plan.toml").read_text()

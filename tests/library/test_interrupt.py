@@ -145,7 +145,7 @@ def test_a_second_interrupt_ends_in_the_same_words(monkeypatch, capsys):
     def interrupted(**_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "app", interrupted)
+    monkeypatch.setattr(cli, "_command", lambda: interrupted)
     # the signals of this process stay as they are
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     with pytest.raises(SystemExit) as end:
