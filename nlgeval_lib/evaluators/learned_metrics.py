@@ -98,10 +98,13 @@ class BartScore(_Likelihood, PairMetric):
         if self.direction != "f":
             return precisions
         values: list[Found] = []
-        for both in zip(precisions, self.means(items), strict=True):
-            missing = [one for one in both if isinstance(one, Judgment)]
-            numbers = [one[0] for one in both if isinstance(one, tuple)]
-            values.append(missing[0] if missing else (statistics.fmean(numbers),))
+        for precision, recall in zip(precisions, self.means(items), strict=True):
+            if isinstance(precision, Judgment):
+                values.append(precision)
+            elif isinstance(recall, Judgment):
+                values.append(recall)
+            else:
+                values.append((statistics.fmean([*precision, *recall]),))
         return values
 
 
@@ -272,11 +275,14 @@ class UniEval(_Question):
         }
 
     def items(self, sample: Sample) -> list[Item]:
+        texts = [sample.output]
+        if self.sentences:
+            texts = _sentences(sample.output)
         blocks = []
         for column, name in self.asked["shown"].items():
             blocks.append(f"{name}: {field_of(sample, column)}")
         items: list[Item] = []
-        for text in _sentences(sample.output) if self.sentences else [sample.output]:
+        for text in texts:
             question = f"question: {self.asked['question']}"
             output = f"{self.asked['output']}: {text}"
             items.append((" </s> ".join([question, output, *blocks]),))

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nlgeval_lib.parsers.normalise import Record, made_plain, objects, without_example
+from nlgeval_lib.parsers.normalise import made_plain, objects, without_example
 from nlgeval_lib.parsers.text import Parsed, after_last, check_text, readable, why
 from nlgeval_lib.parsers.vetoes import CLAUSE, CORRECTION, SENTENCE, WITHDRAWN
 from nlgeval_lib.records import Status
@@ -240,8 +240,8 @@ def _in_json(text: str, meaning: Meaning) -> list[str]:
     """The options that the JSON of a text states: {"winner": "A"}, {"pass": true}."""
     labelled: list[str] = []
     unlabelled: list[str] = []
-    for item, _, _ in objects(text) if "{" in text else ():
-        for key, value in item.pairs if isinstance(item, Record) else ():
+    for item, _, _ in objects(text):
+        for key, value in getattr(item, "pairs", ()):
             name = _NOUN_FIRST.sub("", str(value).lower().strip(" []"))
             if name in meaning or (meaning is _TWO and name == "tie"):
                 is_label = re.search(rf"(?:\A|_){_LABEL}\Z", str(key).lower())

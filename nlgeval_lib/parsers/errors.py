@@ -340,7 +340,7 @@ def _entries(item: Record | list) -> list[Any] | None:
 def _of_json(entry: Any) -> tuple[ErrorItem, ...]:
     """The error that an entry of the list is; none for anything else."""
     fields = []
-    for key, value in entry.pairs if isinstance(entry, Record) else ():
+    for key, value in getattr(entry, "pairs", ()):
         if _kind(str(key)) and isinstance(value, (str, float, bool)):
             text = f"{value:g}" if isinstance(value, float) else str(value)
             fields.append(Field(_kind(str(key)), None, text))

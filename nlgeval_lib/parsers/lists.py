@@ -240,16 +240,12 @@ def _depth(above: list[tuple[int, str]], line: re.Match) -> int:
 
 
 def _style(mark: str) -> str:
-    """The style of a mark: how many numbers it has, its kind of letter, or itself."""
+    """The style of a mark: how many numbers it has, that it is a letter, or itself."""
     count = len(re.findall(r"\d+", mark))
     if count:
         return f"{count}{mark.startswith('(')}"
     style = mark.strip("().: ")
-    if not style.isalpha():
-        return style
-    if set(style) <= set("IVX"):
-        return "roman"
-    return "A" if style.isupper() else "a"
+    return "a" if style.isalpha() else style
 
 
 def _entry(line: re.Match, marked: bool, bare: bool) -> Entry | None:

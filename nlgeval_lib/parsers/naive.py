@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
+from collections.abc import Callable
 
 from nlgeval_lib.parsers.text import Parsed, check_text
 from nlgeval_lib.records import Status
 
-_WORDS = ("one", "two", "three", "four", "five")
+_WORDS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5}
 _WORD = re.compile("|".join(_WORDS))
+_LETTERS = {"A": 1, "B": 2, "C": 3, "D": 4, "E": 5}
 _DIGIT = re.compile(r"[1-5](?:\.[1-5])?")
 _LABELLED = [
     re.compile(r"score:\s*([1-5](?:\.\d)?)"),
@@ -24,16 +27,17 @@ _IN_SENTENCE = (
 _OF_WORD = re.compile(rf"score of ({_WORD.pattern})[\s.,]")
 _LAST = re.compile(r"[1-5](?:\.\d\s)?(?:out of [1-5])?")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
+_BEFORE_STAR = re.compile(r"(?<!\S)(\S+)\sstar")
 
 
 def first_number(text: str | None) -> Parsed:
     """The first number of a text, wherever it stands."""
-    return _read(text, "first number", "first")
+    return _read(text, "first number", lambda answer: _NUMBER.findall(answer)[:1])
 
 
 def last_number(text: str | None) -> Parsed:
     """The last number of a text, wherever it stands."""
-    return _read(text, "last number", "last")
+    return _read(text, "last number", lambda answer: _NUMBER.findall(answer)[-1:])
 
 
 def authors_acloserlook(text: str | None) -> Parsed:
@@ -43,7 +47,7 @@ def authors_acloserlook(text: str | None) -> Parsed:
     Source: Chiang and Lee 2023, repository d223302/A-Closer-Look-To-LLM-Evaluation,
     meta_eval_summeval.py.
     """
-    return _read(text, "authors (A Closer Look)", "rating")
+    return _read(text, "authors (A Closer Look)", _after_rating)
 
 
 def authors_llm_summeval(text: str | None, form: str = "rts") -> Parsed:
@@ -54,67 +58,45 @@ def authors_llm_summeval(text: str | None, form: str = "rts") -> Parsed:
     `mcq` the whole text as a letter from A to E. Raises: ValueError for another.
     Source: Shen et al. 2023, repository DAMO-NLP-SG/LLM_summeval, utils.py.
     """
-    forms = ("rts", "stareval", "mcq")
-    if form not in forms:
-        raise ValueError(f"form must be one of {', '.join(forms)}, got {form!r}")
-    return _read(text, "authors (LLM summeval)", form)
+    if form not in _FORMS:
+        raise ValueError(f"form must be one of {', '.join(_FORMS)}, got {form!r}")
+    return _read(text, "authors (LLM summeval)", _FORMS[form])
 
 
-def _read(text: str | None, name: str, rule: str) -> Parsed:
-    """What the rule finds in the text as it is: digits, or a number word up to five."""
-    answer = check_text(text, f"naive ({name})")
-    if text is None or answer is None:
+def _read(text: str | None, name: str, rule: Callable[[str], list]) -> Parsed:
+    """The first of what a rule finds in the text as it is: digits, or a word."""
+    if check_text(text, f"naive ({name})") is None or text is None:
         return Parsed(math.nan, Status.EMPTY, "no text", name)
-    token = _found(text, rule)
-    if token in _WORDS:
-        return Parsed(_WORDS.index(token) + 1.0, Status.OK, "", name)
-    try:
-        value = float(token or "nan")
-    except ValueError:
-        value = math.nan
+    value = math.nan
+    for token in rule(text)[:1]:
+        with contextlib.suppress(ValueError):
+            value = float(_WORDS.get(token, token))
     if not math.isfinite(value):
         return Parsed(math.nan, Status.UNPARSED, "the rule finds no number", name)
     return Parsed(value, Status.OK, "", name)
 
 
-def _found(text: str, rule: str) -> str | None:
-    """The number, in digits or a word, that a rule finds."""
+def _after_rating(text: str) -> list[str]:
+    _, _, tail = text.lower().replace("1-3", " ").rpartition("rating:")
+    return re.findall("[0-9]", tail)
+
+
+def _reason_then_score(text: str) -> list[str]:
     lower = text.lower()
-    numbers = _NUMBER.findall(text)
-    if rule in ("first", "last"):
-        return numbers[0 if rule == "first" else -1] if numbers else None
-    if rule == "rating":
-        _, _, tail = lower.replace("1-3", " ").rpartition("rating:")
-        digit = re.search("[0-9]", tail)
-        return digit.group() if digit else None
-    if rule == "mcq":
-        letter = text.strip()
-        place = "ABCDE".find(letter)
-        return str(place + 1) if place >= 0 and len(letter) == 1 else None
-    if rule == "stareval":
-        star = re.search(r"\S\sstar", lower)
-        return lower[: star.start() + 1].rsplit(maxsplit=1)[-1] if star else None
-    return _reason_then_score(lower)
-
-
-def _reason_then_score(lower: str) -> str | None:
     for pattern in _LABELLED:
-        match = pattern.search(lower)
-        if match:
-            return match[1]
+        labelled = pattern.findall(lower)
+        if labelled:
+            return labelled
     for trace, score in _IN_SENTENCE:
-        in_sentence = _in_sentence(lower, trace, score)
-        if in_sentence:
-            return in_sentence
-    match = _OF_WORD.search(lower)
-    if match:
-        return match[1]
-    scores = _LAST.findall(lower)
-    return _DIGIT.findall(scores[-1])[0] if scores else None
+        scores = _in_sentence(lower, trace, score)
+        if scores:
+            return scores
+    of_word = _OF_WORD.findall(lower)
+    return of_word or _DIGIT.findall("".join(_LAST.findall(lower)[-1:]))
 
 
-def _in_sentence(text: str, trace: re.Pattern, score: re.Pattern) -> str | None:
-    """The first score after a cue whose sentence holds a trace of a score."""
+def _in_sentence(text: str, trace: re.Pattern, score: re.Pattern) -> list[str]:
+    """The scores after the first cue whose sentence holds a trace of a score."""
     cue = _CUE.search(text)
     while cue:
         end = text.find(".", cue.end())
@@ -122,6 +104,13 @@ def _in_sentence(text: str, trace: re.Pattern, score: re.Pattern) -> str | None:
             end = len(text)
         if trace.search(text, cue.end() + 1, end + 1):
             # the first after the cue counts, wherever it is
-            return score.findall(text, cue.start())[0]
+            return score.findall(text, cue.start())
         cue = _CUE.search(text, end)
-    return None
+    return []
+
+
+_FORMS: dict[str, Callable[[str], list]] = {
+    "rts": _reason_then_score,
+    "stareval": lambda text: _BEFORE_STAR.findall(text.lower()),
+    "mcq": lambda text: [_LETTERS.get(text.strip(), "")],
+}
