@@ -60,10 +60,8 @@ class Rubric:
 
     @classmethod
     def parse(cls, text: str) -> Rubric:
-        """The rubric of a text such as `[criteria]\
-        Score 1: ...\
-        Score 2: ...`, whose
-        `text()` it is again. Raises: ValueError for another form, or one score.
+        """The rubric of a text: `[criteria]`, then a line `Score 1: ...` a score; its
+        `text()` is that again. Raises: ValueError for another form, or one score.
         """
         head = _HEAD.match(text)
         if head is None:

@@ -26,8 +26,7 @@ PERFECT = (
 @dataclass(frozen=True, slots=True)
 class Task:
     """A text generation task, by its label in the paper's tables (Summ) and its name in
-    prompts (summarization); its aspects, name -> definition. Source: TIGERScore, Table
-    10.
+    prompts (summarization); its aspects, name -> definition (Table 10).
     """
 
     label: str

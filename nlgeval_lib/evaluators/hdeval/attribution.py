@@ -26,8 +26,8 @@ def permutation_importance(
     """How much explained variance (R2) of each target is lost by shuffling a
     criterion's scores? [criteria, targets]
 
-    aggregator: a fitted one. X, Y: criteria scores and ratings, rows aligned; those
-    without prediction or rating are left out.
+    aggregator: a fitted one.
+    X, Y: criteria scores and ratings, rows aligned; those without either are left out.
     repeats: how often each criterion is shuffled; the losses are averaged.
 
     Returns: 1.0 is the variance of a target's ratings; `attrs["sd"]`: {target: standard
