@@ -1,5 +1,4 @@
-"""Everything that scores an output: metrics against a reference, and language models as
-judges.
+"""Everything that scores an output: metrics, and language models as judges.
 
 Classes are imported when asked for: `from nlgeval_lib.evaluators import Rouge`, or by
 name, `evaluators.get("rouge")`. A new evaluator is one module and one line in

@@ -219,8 +219,7 @@ def cells(
     frame: pd.DataFrame, columns: Sequence[str], name: str, gaps: bool = False
 ) -> list[tuple[str, ...]]:
     """The texts of each row in the first of `columns` that the frame has: a tuple a
-    row, of a column of references all of them; with `gaps`, an empty one where one is
-    missing.
+    row, of a column of references all of them; with `gaps`, an empty one for none.
 
     Raises: ValueError naming a missing or repeated column, or the row without texts.
     """

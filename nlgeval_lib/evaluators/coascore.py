@@ -105,8 +105,7 @@ class CoAScore(LLMScore):
     `printed` (see `printed_aspects`).
     few: where fewer aspects are listed than asked for there is no score (`missing`), or
     they are used (`use`); an aspect without a score is left out.
-    list_sampling, aspect_sampling: of stages I and II; `sampling` is that of the last
-    one.
+    list_sampling, aspect_sampling: of stages I and II; `sampling` is of the last.
 
     Details: `aspects`, their names; `aspect_scores`, name -> score (NaN for none);
     `n_aspects`, `n_listed`, `n_missing_aspects`.

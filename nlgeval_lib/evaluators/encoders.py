@@ -1,6 +1,4 @@
-"""Text encoders: find one, name what it is so that its numbers are never mixed, and run
-it over many texts.
-"""
+"""Text encoders: find one, name its content in signatures, run it over texts."""
 
 from __future__ import annotations
 
@@ -42,8 +40,7 @@ class Located:
 @dataclass(frozen=True, slots=True)
 class Known:
     """An encoder known by the hash of its weights: what it gave stands in
-    `data/numbers`. `name` is its id on the hub, `revision` the commit that has these
-    weights.
+    `data/numbers`. `name` is its id on the hub, `revision` the commit that has them.
     """
 
     name: str
@@ -70,8 +67,7 @@ KNOWN = (MINILM, MPNET)
 
 def label(model: str | Path | None = None) -> str:
     """What names a model in signatures: of a known encoder its label, here or not,
-    unless another folder stands in its place; else that of `locate`. Raises:
-    Unavailable.
+    unless another folder stands in its place; else as `locate` has it.
     """
     encoder = known_encoder(model)
     if encoder is not None and not Path(placed(encoder.name)).is_dir():

@@ -29,8 +29,7 @@ class GEval(Judge):
     overall quality, 1 best, 4 worst.
 
     method: `plain`, the score of a greedy completion; `mean`, of 20 sampled
-    completions; `weighted`, the mean of the scale's numbers by the judge's
-    probabilities.
+    completions; `weighted`, the mean of the scale by probabilities.
     template: a `Template` or the name of one; its slots are columns.
     low, high: the template's scale, whole numbers.
     flip: report `low + high - score`, for a scale on which 1 is best.

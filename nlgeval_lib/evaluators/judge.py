@@ -263,13 +263,11 @@ class Judge:
     # -- reading
 
     def read(self, completion: Completion, sample: Sample | None = None) -> Judgment:
-        """`parse` of what is finished in the answer, never of its reasoning; weighted
-        where `weigh` is set.
+        """`parse` of what is finished in the answer, never of its reasoning.
 
         Returns: FAILED without a completion, TRUNCATED where it was cut and gives
         nothing, EMPTY where it is reasoning alone, UNPARSED where asked-for JSON is not
-        whole; else what `parse` says, with the detail `cut` where it ended at the token
-        limit.
+        whole; else what `parse` says, with the detail `cut` where it was cut.
         """
         missing = failed(completion)
         if missing is not None:

@@ -61,11 +61,9 @@ class _Likelihood(Metric):
 
 
 class BartScore(_Likelihood, PairMetric):
-    """BARTScore: mean log-likelihood of one text's tokens given another, at most 0;
-    nothing is cut.
+    """BARTScore: mean log-likelihood of one text's tokens given another, at most 0.
 
-    model: a sequence-to-sequence model (`facebook/bart-large-cnn` in the paper), or a
-    causal one.
+    model: a sequence-to-sequence model (`facebook/bart-large-cnn`), or a causal one.
     direction: `"precision"`: the output given the reference; `"recall"`: the reverse;
     `"f"`: their mean; `"source"`: the output given the column `source` (faithfulness).
     batch_size: how many texts the model reads at a time.
@@ -114,8 +112,7 @@ class GPTScore(_Likelihood):
 
     model: a causal or sequence-to-sequence model.
     prompt: a text with `{{slots}}`, which columns fill; the output follows it.
-    both: the mean with the first reference's likelihood after a prompt with the output
-    in its place.
+    both: the mean with the first reference's likelihood with the output in its place.
     batch_size: how many texts the model reads at a time.
     metric: `cache` of the base class.
 
@@ -241,8 +238,7 @@ class UniEval(_Question):
     batch_size: how many questions are asked at a time.
     metric: `cache` of the base class.
 
-    Source: Zhong et al. (2022), UniEval, section 3; questions of its released
-    evaluator.
+    Source: Zhong et al. (2022), UniEval, section 3; the released questions.
     """
 
     name = "unieval"
@@ -304,8 +300,7 @@ class SteamSHP(_Question):
     batch_size: how many questions are asked at a time.
     metric: `cache` of the base class.
 
-    Source: Ethayarajh et al. (2022), Understanding Dataset Difficulty with V-Usable
-    Information.
+    Source: Ethayarajh et al. (2022), Dataset Difficulty with V-Usable Information.
     """
 
     name = "steamshp"

@@ -83,8 +83,7 @@ class RatingTask:
         targets: Mapping[str, str] | None = None,
     ) -> RatingTask:
         """The task of a name. low, high: other ends of the scale; targets: aspects to
-        add, {name: definition}. Raises: ValueError for another name, or no such
-        targets.
+        add, {name: definition}. Raises: ValueError.
         """
         tasks = prompts.load_definitions("coascore_tasks")["tasks"]
         data = tasks[choose("task", name, tasks)]
@@ -153,8 +152,7 @@ class LLMScore(Judge):
     targets: aspects to add, {name: definition}.
     judge: the settings of `Judge`.
 
-    Source: CoAScore, section 4.2, Table 8; temperature and draws of section 4.3; the
-    token limit is ours.
+    Source: CoAScore, section 4.2, Table 8; temperature and draws of section 4.3.
 
     Example:
     >>> from nlgeval_lib.engines import ScriptedEngine
@@ -205,8 +203,7 @@ class LLMScore(Judge):
 class LLMScoreCoT(LLMScore):
     """LLMScore that is asked to think step by step and to end with the score.
 
-    Source: CoAScore, section 4.2 (the trigger sentence); how the score is asked for is
-    ours.
+    Source: CoAScore, section 4.2 (the trigger sentence); the form is ours.
 
     Example:
     >>> from nlgeval_lib.engines import ScriptedEngine

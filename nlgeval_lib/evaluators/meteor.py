@@ -34,12 +34,10 @@ WEIGHTS = {"alpha": 0.9, "beta": 3.0, "gamma": 0.5}
 
 
 class Meteor(PairMetric):
-    """METEOR by nltk, 0 to 1: exact, stemmed and WordNet matches, with a penalty for
-    broken order.
+    """METEOR by nltk, 0 to 1: exact, stemmed, WordNet matches, less for broken order.
 
     synonyms: match synonyms of WordNet 3.0, which the library brings.
-    tokenize: `"word"` separates punctuation as nltk's word tokenizer does; `"blank"`
-    splits at white space.
+    tokenize: `"word"` separates punctuation as nltk does; `"blank"` splits at blanks.
     rematch: as nltk up to 3.6.2: WordNet gets the words, not the stems, and may match
     once more what a stem matched, which can take the value above 1.
     pairs: `multi`, `empty` and `cache` of the base class.

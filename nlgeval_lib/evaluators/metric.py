@@ -115,8 +115,7 @@ class Metric(abc.ABC):
 
     def score(self, frame: pd.DataFrame) -> pd.DataFrame:
         """`value, status, reason` of each row of a frame, with the frame's index;
-        `attrs` hold `signature` and `details`. What is not on this machine is
-        `unavailable`.
+        `attrs` hold `signature` and `details`. What is not here is `unavailable`.
 
         Raises: ValueError naming the column or the row.
         """

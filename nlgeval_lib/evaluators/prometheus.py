@@ -46,12 +46,10 @@ def family(model: str) -> ChatFormat:
 
 
 class Prometheus(Judge):
-    """Absolute grading: a feedback, then an integer score on the rubric's scale; the
-    mean of three draws.
+    """Absolute grading: a feedback, then an integer score by a rubric; of three draws.
 
     reference: whether the prompt shows a reference answer.
-    rubric: True for the rubric of each row; False for none; a `Rubric` or its text for
-    all rows.
+    rubric: True for the rubric of each row; False for none; or one for all rows.
     feedback: whether the prompt asks for a feedback before the score.
     low, high: the scale where there is no rubric (1 to 5 unless given); with rubrics,
     the scale they must have.

@@ -25,11 +25,9 @@ class PromptedJudge(Judge):
 
     prompt: the path of a text file, or a text, with `{output}` and more of the
     placeholders (see `prompts.prompt_files`); rows must have what it names.
-    `{definition}` is the column of that name, else the aspect's in `definitions` or in
-    a `task`.
+    `{definition}` is the column of that name, else the aspect's in `definitions` or `task`.
     low, high: the ends of the scale; by default the task's, else 1 to 5.
-    field: the JSON field that holds the score; without it the score is read from the
-    text.
+    field: the JSON field that holds the score; without it the text is read.
     label: the name under which a text gives the score, where it gives several.
     definitions: {aspect: text}.
     task: a task with definitions of aspects: summary, dialogue, ... (see `RatingTask`).

@@ -31,8 +31,7 @@ class Bleu(PairMetric):
     """Sentence-level BLEU by sacrebleu, 0 to 100, without the n-gram orders that the
     output is too short for.
 
-    smooth: what becomes of an order without a match: `"exp"`, `"floor"`, `"add-k"`,
-    `"none"`.
+    smooth: what becomes of an order without a match: exp, floor, add-k or none.
     tokenize: a tokenizer of sacrebleu.
     lowercase: ignore case.
     pairs: `multi`, `empty` and `cache` of the base class; `multi` may also be
@@ -121,8 +120,7 @@ class Rouge(PairMetric):
     and digits of every script, one by one where there are no spaces.
     pairs: `multi`, `empty` and `cache` of the base class.
 
-    Source: SemScore, section 3.1, uses ROUGE-L of package rouge_score (Google
-    Research).
+    Source: SemScore, section 3.1, uses ROUGE-L of package rouge_score.
 
     Example:
     >>> scores = Rouge("rouge1").score(["a b x", ""], ["a b y", "a"])

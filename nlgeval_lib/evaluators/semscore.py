@@ -34,8 +34,7 @@ class SemScore(OfEncoder):
     batch_size: how many texts are encoded at a time.
     pairs: `multi`, `empty` and `cache` of the base class.
 
-    Source: Aynetdinov and Akbik (2024), SemScore, section 3.2; pooling variants: Table
-    4.
+    Source: Aynetdinov and Akbik (2024), SemScore, section 3.2; Table 4 (pooling).
 
     Example:
     >>> metric = SemScore(model="all-MiniLM-L6-v2")

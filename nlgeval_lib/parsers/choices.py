@@ -124,8 +124,7 @@ _PLACED = re.compile(
 
 
 def preference(text: str | None, tie: bool = False) -> Choice:
-    """Which of two responses a text finds better: A or B (1 or 2, first or second); TIE
-    where `tie` allows it.
+    """Which of two responses a text finds better: A, B, or TIE where `tie` allows it.
 
     The verdict counts in `[[A]]` or after `[RESULT]`, else in JSON, under a label, in a
     phrase, or alone at the start or end. Missing are two different verdicts of a kind,
@@ -162,8 +161,7 @@ def multiple_choice(
     """Which of the options a text chooses, read as `preference` reads its verdict.
 
     choices: the options' names; or names with the number that each counts.
-    Returns: `value` is the number, or with plain names the option; NaN or None where
-    missing.
+    Returns: `value` is the number, or with plain names the option; or is missing.
     Raises: ValueError for fewer than two options, blank or equal ones; TypeError.
     Source: Shen et al. 2023, Large Language Models are Not Yet Human-Level Evaluators
     (forms mcq, altmcq).

@@ -44,8 +44,7 @@ def authors_acloserlook(text: str | None) -> Parsed:
     """What Chiang and Lee's decoder reads: the first digit after the last "rating:",
     "1-3" taken out. Without one their Table 2 drops the sample, Table 3 counts 0.
 
-    Source: Chiang and Lee 2023, repository d223302/A-Closer-Look-To-LLM-Evaluation,
-    meta_eval_summeval.py.
+    Source: Chiang and Lee 2023, repository d223302/A-Closer-Look-To-LLM-Evaluation.
     """
     return _read(text, "authors (A Closer Look)", _after_rating)
 

@@ -28,8 +28,7 @@ class Template:
     """A prompt: fixed texts, and slots that are filled for each sample.
 
     name: `paper/prompt`, or "own".
-    parts: fixed texts and the names of slots by turns, a fixed text (perhaps empty)
-    first and last.
+    parts: fixed texts and the names of slots by turns, a text first and last.
     header: what its file says: `source`; `status`: published (as a paper prints it),
     released (in the authors' public data), reconstructed (from a description), ours;
     `covers`: the printed tables or figures that it stands for, as "paper table_09";
@@ -67,8 +66,7 @@ class Template:
         """The prompt: fixed parts and the values of the slots; nothing is added,
         stripped or interpreted.
 
-        Raises: ValueError for a missing or unknown variable, or a value neither str nor
-        int.
+        Raises: ValueError for a missing or unknown variable, or value.
         """
         slots = self.variables
         takes = f"it takes {', '.join(slots) or 'none'}"

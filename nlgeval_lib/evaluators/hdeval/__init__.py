@@ -1,10 +1,9 @@
-"""HD-Eval: criteria in a hierarchy, scored by a language model, joined as experts
-would.
+"""HD-Eval: a hierarchy of criteria, scored by a language model, joined as experts do.
 
-  2.1  decomposition, hierarchy-aware prompts (equation 1): `criteria`
-  2.2  aggregation of the scores (equation 2): `aggregator`, `regressors`
-  2.3  attribution pruning (equation 3): `attribution`
-  2.4  iterative alignment training (Algorithm 1): `evaluator`, with `HDEval` itself
+2.1  decomposition, hierarchy-aware prompts (equation 1): `criteria`
+2.2  aggregation of the scores (equation 2): `aggregator`, `regressors`
+2.3  attribution pruning (equation 3): `attribution`
+2.4  iterative alignment training (Algorithm 1): `evaluator`, with `HDEval` itself
 """
 
 from __future__ import annotations

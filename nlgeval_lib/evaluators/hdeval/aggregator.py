@@ -105,12 +105,10 @@ class Aggregator:
     # -- fitting
 
     def fit(self, X: pd.DataFrame, Y: pd.DataFrame) -> Self:
-        """Fit on criteria scores X and human ratings Y, rows aligned; both may hold
-        NaN.
+        """Fit on criteria scores X and human ratings Y, rows aligned; or NaN.
 
         A row trains a group where all its targets are rated and no criterion is
-        missing, or all are imputed; with mean and median, one without any score counts
-        for nothing.
+        missing, or all are imputed; and one without any score counts for nothing.
 
         Raises: ValueError where rows or columns do not match; TooFewRows.
         """
@@ -246,8 +244,8 @@ class Aggregator:
         return filled
 
     def predict(self, X: pd.DataFrame) -> pd.DataFrame:
-        """The ratings [rows, targets] of criteria scores; NaN in rows that stay
-        missing.
+        """The ratings [rows, targets] of criteria scores; NaN where they stay missing.
+
         Raises: ValueError before `fit`, or for missing columns.
         """
         if not self.fitted:

@@ -64,8 +64,7 @@ class Node:
 
 @dataclass(frozen=True)
 class CriteriaTree:
-    """A task's overall quality (layer 0) and its criteria; `source` says where they are
-    from.
+    """A task's overall quality (layer 0) and its criteria; `source`: where from.
     Raises: ValueError where an id is empty or is there twice, or there is no name.
     """
 
@@ -134,8 +133,7 @@ class CriteriaTree:
         self, id: str, children: Sequence[tuple[str, str]], origin: str = "generated"
     ) -> CriteriaTree:
         """The tree with finer criteria (name, definition) below the one of an id; their
-        ids are made from the names. Raises: ValueError where there is no such
-        criterion.
+        ids are made from the names. Raises: ValueError for none.
         """
         self.node(id)
         ids = {node.id for node in self.walk()}

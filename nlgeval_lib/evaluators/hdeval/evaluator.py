@@ -58,12 +58,10 @@ _STAND_IN = "\n".join(
 @dataclass(frozen=True)
 class Growth:
     """How the tree grows: the most layers, the most new criteria below one
-    (`children`), and how many of a layer are decomposed further (`keep`; layer 1
-    whole).
+    (`children`), and how many of a layer are decomposed further (`keep`).
 
     Raises: ValueError for a number below 1.
-    Source: HD-Eval, appendix C.2 (3 layers, 4 children), Figure 3 (4 criteria of layer
-    2).
+    Source: HD-Eval, appendix C.2 (3 layers, 4 children), Figure 3 (4 criteria).
     """
 
     layers: int = 3
@@ -106,15 +104,12 @@ class Trained:
 
 
 class HDEval(Judge):
-    """Ratings as experts would give them, for each aspect that the training ratings
-    have.
+    """Ratings as experts would give them, for each aspect of the training ratings.
 
     task: summary, dialogue, data_to_text or general.
     criteria: a published decomposition (summeval, topical_chat, data_to_text; default:
-    the task's), a `CriteriaTree`, or names of aspects (with definitions) to grow a tree
-    from.
-    aggregator: lr, ridge, dt, rf, mlp, or without fitting average and criterion; or an
-    `Aggregator`.
+    the task's), a `CriteriaTree`, or names (with definitions) to grow a tree from.
+    aggregator: lr, ridge, dt, rf, mlp, average, criterion; or an `Aggregator`.
     layers: only the criteria of these are used ((1, 2) is Table 4's "w/o Layer 3"; 0 is
     the overall criterion).
     seed: of the aggregator and the importance.
@@ -223,8 +218,7 @@ class HDEval(Judge):
         last: bool = True,
     ) -> Stages[dict[str, list[Judgment]]]:
         """Every sample on every criterion of `nodes`, a stage of that name; samples
-        that look alike are asked once. Returns: criterion's id -> a judgment for each
-        sample.
+        that look alike are asked once. Returns: criterion's id -> judgments.
 
         Source: HD-Eval, Algorithm 1, lines 7 to 13.
         """
@@ -377,8 +371,7 @@ class HDEval(Judge):
 
     def new_aggregator(self, tree: CriteriaTree, targets: Iterable[str]) -> Aggregator:
         """One with this evaluator's settings, not fitted. The kind `criterion` takes
-        for each target that of its options, the only one in use, or the one of that
-        name.
+        for each target that of its options, the only one, or that name's.
         """
         if self.aggregator.kind != "criterion":
             return self.aggregator.fresh()
