@@ -117,9 +117,7 @@ SETS: Mapping[str, RatedSet] = {
     ),
     # no bar of a rule was chosen on these, but for that of `favours`
     "5 stories": RatedSet(
-        dataset="openmeva",
-        aspects=("overall",),
-        without=(COPY, HALO),
+        dataset="openmeva", aspects=("overall",), without=(COPY, HALO)
     ),
     "16 texts of data": RatedSet(
         dataset="webnlg2020",

@@ -54,12 +54,7 @@ FAMILIES = "families of three"
 # of each near-copy's outputs, the share that stands for another input
 REPLACED = 0.3
 # how many systems, and how
-DRAWS = (
-    (6, TWICE),
-    (12, TWICE),
-    (8, ONCE),
-    (12, FAMILIES),
-)
+DRAWS = ((6, TWICE), (12, TWICE), (8, ONCE), (12, FAMILIES))
 
 
 class World(NamedTuple):
@@ -476,12 +471,7 @@ def _says_more(clause: str, idle: tuple[str, ...]) -> bool:
 # -- the tables of the page
 
 # columns that the page shows of either kind of set, and which of them is the worst
-_COLUMNS = {
-    "coverage": min,
-    "held or told": min,
-    "rejected": max,
-    "silent": max,
-}
+_COLUMNS = {"coverage": min, "held or told": min, "rejected": max, "silent": max}
 
 
 PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"

@@ -211,12 +211,7 @@ class Tab:
         )
         return answer["result"].get("value")
 
-    def open(
-        self,
-        address: str,
-        ready: str,
-        seconds: float = 60,
-    ) -> None:
+    def open(self, address: str, ready: str, seconds: float = 60) -> None:
         """Go to an address, and wait until `ready` is true in the page.
 
         Raises: TimeoutError where it is not true by then.
@@ -352,11 +347,7 @@ def lab(tab: Tab, folder: Path) -> Iterator[str]:
             server.wait(20)
 
 
-def _notebook(
-    tab: Tab,
-    name: str,
-    folder: Path,
-) -> Iterator[str]:
+def _notebook(tab: Tab, name: str, folder: Path) -> Iterator[str]:
     """A picture of one notebook; what is wrong, a line each."""
     server = f"http://127.0.0.1:{LAB_PORT}"
     # JupyterLab takes a while to start: up to a minute.

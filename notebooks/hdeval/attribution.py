@@ -67,10 +67,8 @@ def scores(
     A judge's scores of the criteria are taken where they are kept here; else recorded
     scores of several judges, and what is missing is noted on the page.
 
-    out: the notebook's output.
-    data: "topical_chat" or "summeval".
     quick: 20 inputs and 3 draws of each text, of recorded scores.
-    judge: who is asked: engine, model, revision, mode, as for `study.judge_scores`.
+    judge: who is asked, as for `study.judge_scores`.
     """
     judged = study.judge_scores(out.id, data, **judge)
     lacking = criteria_scores.why_none(judged)
@@ -147,9 +145,8 @@ class Attribution:
     def measured(self) -> tuple[pd.DataFrame, dict[Panel, Any]]:
         """The importances of all panels on the paper's row split.
 
-        Returns: a row a panel, score and target, `score, target, importance,
-        aggregator, measure`, with "sd of shuffles" where a panel is of permutations;
-        and the SHAP values by panel.
+        Returns: a row a panel, score and target, with "sd of shuffles" where a panel is
+        of permutations; and the SHAP values by panel.
         """
         test = self.given.test_rows("row", self.seed)
         rounds = 1 if self.quick else 3
@@ -356,13 +353,8 @@ class Attribution:
         ax.grid(axis="y", visible=False)
 
     def dots(self, values: dict[Panel, Any]) -> Figure:
-        """The figure of SHAP values, output by output: a panel an aggregator and
-        target, a dot an output.
-
-        To the right the score raised the prediction; the colour is the output's score,
-        by rank.
-
-        values: what `measured` gives second.
+        """The figure of SHAP values: a panel an aggregator and target, a dot an output.
+        To the right the score raised the prediction; the colour is its rank.
         """
         drawn = []
         for (kind, _), shap in values.items():

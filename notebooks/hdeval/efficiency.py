@@ -39,10 +39,8 @@ def scores(
     A judge's scores of the criteria are taken where they are kept here; else recorded
     scores of several judges, and what is missing is noted on the page.
 
-    out: the notebook's output.
-    names: data sets: "topical_chat", "summeval".
     quick: 20 inputs and 3 draws of each text, of recorded scores.
-    judge: who is asked: engine, model, revision, mode, as for `study.judge_scores`.
+    judge: who is asked, as for `study.judge_scores`.
     Returns: one for each data set; a single one where the miniature judge was asked.
     """
     all_criteria: list[criteria_scores.CriteriaScores] = []
@@ -73,8 +71,6 @@ def scores(
 class Sweep:
     """Aggregators fitted with more and more of what is swept.
 
-    given: what `scores` returns.
-    kinds: aggregators, such as "lr" or "mlp".
     over: "share" of the training half, or "criteria", the number of scores used, the
     most important first.
     settings: the values of it: shares in (0, 1], or counts.
@@ -299,12 +295,7 @@ class Sweep:
             marker = _MARKERS[number]
             ax.plot(x, line["value"], marker=marker, color=colour, label=name)
             ax.fill_between(
-                x,
-                line["band_low"],
-                line["band_high"],
-                color=colour,
-                alpha=0.13,
-                lw=0,
+                x, line["band_low"], line["band_high"], color=colour, alpha=0.13, lw=0
             )
         # Averages need no ratings: each is one level over the whole panel.
         for name, style in ((criteria_scores.ALL, "-"), (criteria_scores.OWN, ":")):

@@ -68,12 +68,9 @@ def asked_rows(
     """The rows of the judges that were asked, alone and aggregated; what is missing is
     noted.
 
-    out: the notebook's output.
     names: the judges, as the table prints them.
-    data: "topical_chat" or "summeval".
     shares: how much of the data each block fits on.
-    seed: of the split into training and test rows.
-    judge: who is asked: engine, model, revision, mode, as for `study.judge_scores`.
+    judge: who is asked, as for `study.judge_scores`.
     Returns: a frame a block, for `out.compare`; and judge -> scores of the miniature
     judge, where that was asked instead.
     """
@@ -123,10 +120,7 @@ def of_miniature(
 ) -> Table | None:
     """The miniature judge's own table, set apart; None where it was not asked.
 
-    out: the notebook's output.
     mini: what `asked_rows` gives second.
-    data: the data set in whose place it was asked.
-    seed: of the split into training and test rows.
     """
     if not mini:
         return None

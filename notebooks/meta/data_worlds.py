@@ -58,8 +58,6 @@ COLUMNS += ["one_system", "leaves", "sims", "seed"]
 class World(NamedTuple):
     """What a world is.
 
-    what: in words.
-    systems, inputs: the size of its data sets.
     data, aspect: the data set that its effects are drawn from; empty for a law.
     law: of the systems' effects: "normal", "t3" (t with 3 degrees of freedom), "broken"
     (one in eight far below); empty with a data set.

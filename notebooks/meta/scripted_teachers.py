@@ -45,11 +45,8 @@ _WRONG: dict[str, dict[str, Any]] = {
 def mini_inputs(
     n: int | None = None, systems: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Rows of the mini set as the MetricInstruct pipeline takes them.
-
-    n: only the first so many; None: all.
-    systems: only outputs of these; None: all.
-    Returns: the mini set's columns with `task` and `dataset`.
+    """Rows of the mini set as the MetricInstruct pipeline takes them, with `task` and
+    `dataset`: the first so many, of these systems.
     """
     frame = datasets.load("mini")
     if systems is not None:
@@ -62,8 +59,7 @@ class MiniTeacher:
     """Answers MetricInstruct's questions about rows of the mini set from their
     constructed errors.
 
-    real: the rows of the real-world channel.
-    synthetic: the rows of the synthetic channel; None: the same.
+    real, synthetic: the rows of the channels.
     every: one of so many rows has a slip, in turn one of `SLIPS`; 0 for none.
     """
 

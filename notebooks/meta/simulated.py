@@ -277,11 +277,8 @@ class _Rate(NamedTuple):
 
     rate: the share of simulations in which a test rejects, or an interval holds the
     truth.
-    se: of the rate, by the number of simulations.
-    width: the mean.
     one_system: the share with one system of more than half of the variance.
     one_system_covered: the share of all that are such and hold the truth.
-    sims: simulations.
     """
 
     rate: float

@@ -24,11 +24,7 @@ from nlgeval_lib.scoring import correlations
 CEILING = "raters, leave-one-out (ceiling)"
 COEFS = ("pearson", "spearman", "kendall-b")
 # Level -> the coefficients that are shown there.
-LEVELS = {
-    "dataset": COEFS,
-    "input": ("kendall-b",),
-    "system": ("kendall-b",),
-}
+LEVELS = {"dataset": COEFS, "input": ("kendall-b",), "system": ("kendall-b",)}
 # Up to so many judges are tested two by two and corrected by Holm's rule. Of more
 # judges the differences are corrected together: Holm's rule would leave little of the
 # 2,080 tests of 65 judges.
@@ -40,8 +36,6 @@ Row = dict[str, Any]
 class Board:
     """The judges of one aspect of one set.
 
-    dataset: the set's name.
-    aspect: what was rated.
     items: a row an output, with `input_id`, `system_id` and the mean rating `human`.
     scores: judge -> a score an output, in the order of `items`; NaN for none.
     origins: judge -> where its scores come from, in words.
@@ -96,10 +90,7 @@ def _rows(board: Board) -> Iterator[Row]:
     human = board.items["human"].to_numpy(dtype=float)
     systems = board.items["system_id"].astype(str).tolist()
     families = families_of(board.dataset, systems)
-    counts = {
-        "systems": len({*systems}),
-        "families": len({*families}),
-    }
+    counts = {"systems": len({*systems}), "families": len({*families})}
     for level in board.levels:
         grid = correlations.Grid(board.items, level)
         # A second interval, with families as the units, is computed where some systems
@@ -330,20 +321,9 @@ def _board(
 ) -> Board:
     """A board with the judges of one aspect, and the baselines that cost nothing added."""
     free = _free(items)
-    origins = {
-        **origin,
-        **dict.fromkeys(free, "a baseline"),
-    }
+    origins = {**origin, **dict.fromkeys(free, "a baseline")}
     scores = {**judges, **free}
-    return Board(
-        name,
-        aspect,
-        items,
-        scores,
-        origins,
-        tuple(free),
-        **more,
-    )
+    return Board(name, aspect, items, scores, origins, tuple(free), **more)
 
 
 def _metrics(items: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -416,12 +396,7 @@ def _summeval() -> Iterator[Board]:
         for number in range(3):
             raters.append(rows[f"rater_expert_{number}"].to_numpy())
         yield _board(
-            "summeval",
-            aspect,
-            rows,
-            judges | metrics,
-            origins,
-            raters=tuple(raters),
+            "summeval", aspect, rows, judges | metrics, origins, raters=tuple(raters)
         )
 
 
@@ -450,12 +425,7 @@ def _topical_chat() -> Iterator[Board]:
         for column in _columns(rows, "rater_"):
             raters.append(rows[column].to_numpy(dtype=float))
         yield _board(
-            "topical_chat",
-            aspect,
-            rows,
-            judges,
-            origins,
-            raters=tuple(raters),
+            "topical_chat", aspect, rows, judges, origins, raters=tuple(raters)
         )
 
 
@@ -490,13 +460,7 @@ def _stored(name: str, columns: Mapping[str, str], origin: str) -> Iterator[Boar
                 judges[label] = rows[column].to_numpy(dtype=float)
         # An aspect that none of the columns has scores for gives no board.
         if judges:
-            yield _board(
-                name,
-                aspect,
-                rows,
-                judges,
-                dict.fromkeys(judges, origin),
-            )
+            yield _board(name, aspect, rows, judges, dict.fromkeys(judges, origin))
 
 
 def _openmeva() -> Iterator[Board]:
@@ -549,14 +513,7 @@ def _llm_rubric() -> Iterator[Board]:
             label = f"gpt-3.5-turbo-16k, {reading.replace('_', ' ')}"
             judges[label] = answers[column].to_numpy(dtype=float)
         origins = dict.fromkeys(judges, "llm_rubric_judge")
-        yield _board(
-            "llm_rubric",
-            question,
-            rows,
-            judges,
-            origins,
-            levels=("dataset",),
-        )
+        yield _board("llm_rubric", question, rows, judges, origins, levels=("dataset",))
 
 
 # Set, or family of sets -> the function that makes its boards.

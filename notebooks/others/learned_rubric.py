@@ -40,11 +40,9 @@ def cross_fitted(
 ) -> np.ndarray:
     """What an aggregator predicts for each dialogue, fitted on the other folds.
 
-    kind: an aggregator of HD-Eval, such as one of `KINDS`.
     features: a row a dialogue, a column a question.
     human: (dialogues,) the ratings to be predicted.
     folds: how many parts the dialogues are drawn into at random, of nearly equal size.
-    seed: of the folds and of the aggregator.
     Returns: (dialogues,) predictions, each by a model that did not see the dialogue.
     """
     from nlgeval_lib.evaluators.hdeval import Aggregator
@@ -67,7 +65,6 @@ def table(folds: int = 10, seed: int = 0) -> pd.DataFrame:
     """Error and coefficients of each aggregator, beside the network that the paper
     prints.
 
-    folds, seed: as `cross_fitted` takes them.
     Returns: a row an aggregator: `aggregator, rmse, pearson`, the interval of Pearson's
     (`pearson, low` and `pearson, high`), `spearman, kendall` (tau-b) and `origin`. Of
     the paper's network, the last row, no error and no interval are printed: NaN.

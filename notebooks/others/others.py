@@ -111,9 +111,7 @@ def llmbar() -> pd.DataFrame:
         in_given, in_swapped = both_orders(answers)
         gold = labels[in_given.index]
         ours = llmbar_statistics(
-            in_given.to_numpy(),
-            in_swapped.to_numpy(),
-            gold.to_numpy(),
+            in_given.to_numpy(), in_swapped.to_numpy(), gold.to_numpy()
         )
         evaluator = dict(zip(keys, key, strict=True))
         line = listed.loc[key].to_dict()
@@ -187,10 +185,7 @@ def alttest() -> pd.DataFrame:
         for line in lines.to_dict("records"):
             judge = line["judge"]
             result = statistics.alt_test(
-                answers[judge].to_numpy(),
-                ratings,
-                test.score,
-                test.epsilon,
+                answers[judge].to_numpy(), ratings, test.score, test.epsilon
             )
             ours = {"winning_rate": result.winning_rate, "advantage": result.advantage}
             key = {"set": name, "judge": judge}
@@ -203,12 +198,7 @@ def _beside(
 ) -> Iterator[Row]:
     """A row for each statistic: the number in a printed line, and ours."""
     for statistic, value in ours.items():
-        yield {
-            **key,
-            "statistic": statistic,
-            "printed": line[statistic],
-            "ours": value,
-        }
+        yield {**key, "statistic": statistic, "printed": line[statistic], "ours": value}
 
 
 def _judges_and_raters(name: str) -> tuple[pd.DataFrame, np.ndarray]:
@@ -373,11 +363,7 @@ def class_statistics(
         instead = pairs.TIE
     filled = np.where(np.isnan(verdicts), instead, verdicts)
     precision, recall, f1, _ = precision_recall_fscore_support(
-        gold,
-        filled,
-        labels=[0, 1, 2],
-        average="macro",
-        zero_division=0,
+        gold, filled, labels=[0, 1, 2], average="macro", zero_division=0
     )
     return {
         "accuracy": 100 * float(accuracy),
@@ -444,11 +430,7 @@ def _tables_by_level(rated: pd.DataFrame, aspect: str) -> Iterator[pd.DataFrame]
         levels = ("dataset",)
     for level in levels:
         table = correlations.table(
-            rated,
-            scores,
-            {aspect: "human"},
-            coefs=["kendall-b"],
-            level=level,
+            rated, scores, {aspect: "human"}, coefs=["kendall-b"], level=level
         )
         table = table.drop(columns="replicates", errors="ignore")
         yield table.assign(level=level)

@@ -291,12 +291,7 @@ def _extra(row: dict[str, Any], printed: str) -> dict[str, Any]:
     reason = row["reason"]
     if not reason and printed:
         reason = f"the printed cell holds no number: {printed!r}"
-    return row | {
-        "printed": printed,
-        "verdict": EXTRA,
-        "reason": reason,
-        "habit": "",
-    }
+    return row | {"printed": printed, "verdict": EXTRA, "reason": reason, "habit": ""}
 
 
 def _framed(rows: list[dict[str, Any]], paper: str, table: str) -> pd.DataFrame:

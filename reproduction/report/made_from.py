@@ -37,12 +37,9 @@ def collect(
 ) -> dict[str, Any]:
     """The record of one result, as plain JSON values.
 
-    output, paper: the result's name, and the paper that it belongs to.
-    notebook, mode: that made it, below notebooks/, and the mode of its run.
-    route: how its numbers came about, one of `catalogue.ROUTES`.
+    notebook: that made it, below notebooks/.
     parameters: of the run; those that are seeds are named again.
     inputs: data sets and recordings, of which the hashes of their files are recorded.
-    signatures: of the measures; sorted, each once.
     seconds: wall time; None where it was not taken.
     """
     names = [name for name in parameters if name == "seed" or name.endswith("_seed")]

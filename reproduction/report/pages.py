@@ -49,8 +49,8 @@ _WIDE = '<div class="wide" tabindex="0" role="region" aria-label="Table">'
 
 @dataclass(frozen=True)
 class Built:
-    """What a build wrote: the first page, how many outputs have pages, and how many of
-    these show what their notebooks gave.
+    """The first page of a build, how many outputs have pages, and how many of these show
+    what their notebooks gave.
     """
 
     index: Path
@@ -77,9 +77,7 @@ def build(folder: Path | None = None, mode: str = "full") -> Built:
 
     folder: by default `results/report/`, of quick results `results/quick/report/`.
     Pages of earlier builds go.
-    mode: "full" or "quick".
-    Raises: ValueError for an unknown mode, or a folder that holds something else;
-    CatalogueError; OSError.
+    Raises: ValueError for a folder that holds something else.
     """
     board = scoreboard.build(mode)
     if not folder:

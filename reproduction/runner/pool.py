@@ -33,12 +33,7 @@ _FOLDERS = (
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One notebook to execute.
-
-    name: of the output, for progress and errors.
-    source: the notebook.
-    target: where the executed copy goes.
-    parameters: name -> value.
+    """One notebook to execute for an output; target: where the executed copy goes;
     environment: variables beside those of every kernel.
     """
 

@@ -460,7 +460,4 @@ def compare(
                 frame["route"] = asked.route
         tables.append(table)
         tests.append(paired)
-    return (
-        pd.concat(tables, ignore_index=True),
-        pd.concat(tests, ignore_index=True),
-    )
+    return (pd.concat(tables, ignore_index=True), pd.concat(tests, ignore_index=True))

@@ -44,11 +44,7 @@ def chat_scores(
     recording).
     """
     recorded = recorded_judges.scores(
-        items,
-        "acloserlook",
-        CHAT_SCALES,
-        by="prompt_form",
-        prompt_forms=(prompt_form,),
+        items, "acloserlook", CHAT_SCALES, by="prompt_form", prompt_forms=(prompt_form,)
     )
     by_aspect = recorded[prompt_form]
     scores = {}
@@ -90,17 +86,12 @@ def combined(
     scores: {aspect: values on one scale}; a target without a score of its own has only
     the ways that need none.
     human: the target's ratings, which the fitted ways learn from.
-    folds, seed: as `ridge_out_of_sample` takes them.
     Returns: {way: a value an item}, the ways by the names above.
     """
 
     def ridge(features: Mapping[str, np.ndarray]) -> np.ndarray:
         return ridge_out_of_sample(
-            features.values(),
-            human,
-            items["input_id"],
-            folds=folds,
-            seed=seed,
+            features.values(), human, items["input_id"], folds=folds, seed=seed
         )
 
     other_aspects = dict(scores)

@@ -162,12 +162,8 @@ class Row:
 
 @dataclass(frozen=True, config=_STRICT)
 class Metric:
-    """A metric that a model's weights give, declared once: evaluator, its settings, and
-    the model that a paper names.
-
-    evaluator: its name in `nlgeval_lib.evaluators`.
-    model: as the model hub has it.
-    settings: as `nlgeval score --set`, but the model.
+    """A metric that a model's weights give, declared once: evaluator, its settings (as
+    `nlgeval score --set`), and the model that a paper names.
     """
 
     id: str
@@ -178,11 +174,8 @@ class Metric:
 
 @dataclass(frozen=True, config=_STRICT, kw_only=True)
 class Judge(Metric):
-    """A language model as a judge of a data set, declared once as a metric is.
-
-    data: the data set that it judges.
-    revision: of the model; "" leaves it open.
-    api: the model is served, its weights are not public.
+    """A language model as a judge of a data set, declared once as a metric is; `api`
+    says that it is served and its weights are not public.
     """
 
     data: str
@@ -279,8 +272,6 @@ class Catalogue:
         but those of one's own.
 
         ids: of outputs; that of the scoreboard is allowed and selects none.
-        papers: their keys, or `meta`.
-        Returns: the outputs in the file's order.
         Raises: CatalogueError naming an unknown id or paper.
         """
         known_papers = (*PAPERS, META)

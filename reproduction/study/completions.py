@@ -49,9 +49,7 @@ def select(
     Weights that are not public are asked of a server, others of vllm or transformers,
     unless --model or an address says otherwise.
 
-    outputs, papers, models: ids and names; none: all.
     Returns: the questions for this engine, those of a model together; and the others.
-    Raises: CatalogueError for unknown outputs and papers.
     """
     entries = {entry.id for entry in listed.select(outputs, papers)}
     any_engine = bool(options.model or options.base_url)
@@ -113,11 +111,6 @@ def _outputs(same: Sequence[Question]) -> list[str]:
 class _Plan:
     """Plans the catalogue's judges; prompts that several models are asked are made
     once.
-
-    by_model: the questions that ask the very same, by model and revision.
-    paper_of: an output's id -> its paper.
-    loaded: rows of data that are read already, as `judges.job` keeps them.
-    prompts: what was asked of an earlier model, by all that the prompts depend on.
     """
 
     def __init__(self, questions: Sequence[Question], options: EngineOptions) -> None:
@@ -230,13 +223,8 @@ def fill(
 
 
 class _Filling:
-    """Fills the store judge by judge, and counts.
-
-    bar: shows how far the plan is.
-    n_judges: of the whole plan, for the lines.
-    engine: the model that is loaded; None between two models.
-    completed: completions made by now.
-    unfinished: judges that could not be finished.
+    """Fills the store judge by judge, and counts completions that were made, and judges
+    that could not be finished. engine: the model that is loaded.
     """
 
     def __init__(

@@ -60,12 +60,7 @@ TREES = {
 }
 COEFS = ("pearson", "spearman")
 # The aggregators, by the names that the paper has for them.
-PRINTED_NAMES = {
-    "lr": "LR",
-    "dt": "DT",
-    "rf": "RF",
-    "mlp": "NN",
-}
+PRINTED_NAMES = {"lr": "LR", "dt": "DT", "rf": "RF", "mlp": "NN"}
 # Two averages that learn nothing.
 OWN = "average of the own aspect"
 ALL = "average of all"
@@ -426,10 +421,7 @@ def unfitted(criteria: CriteriaScores, test: np.ndarray) -> pd.DataFrame:
     """
     tables = []
     for target, human in criteria.Y.items():
-        averaged = {
-            ALL: list(criteria.X),
-            OWN: list(criteria.own[target]),
-        }
+        averaged = {ALL: list(criteria.X), OWN: list(criteria.own[target])}
         for kind, names in averaged.items():
             mean = criteria.X[names].mean(axis=1)
             columns = {

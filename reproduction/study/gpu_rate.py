@@ -16,13 +16,7 @@ _FILE = "gpu_rate.json"
 
 @dataclass(frozen=True)
 class GpuRate:
-    """How fast a model was on this machine's GPU.
-
-    model: its name.
-    billions: of parameters.
-    tokens_a_second: new tokens a second.
-    load_seconds: how long it took to load.
-    """
+    """How fast a model of so many billions of parameters was on this machine's GPU."""
 
     model: str
     billions: float

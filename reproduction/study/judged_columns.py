@@ -76,12 +76,7 @@ def judged_columns(
     options: those of `scoring.correlations.table`.
     """
     result = JudgedColumns()
-    asked_with = {
-        "engine": engine,
-        "model": model,
-        "revision": revision,
-        "mode": mode,
-    }
+    asked_with = {"engine": engine, "model": model, "revision": revision, "mode": mode}
     for column in columns:
         for row in rows:
             name = f"{row}, {column}"

@@ -194,7 +194,6 @@ def drawn(frame: pd.DataFrame, places: pd.MultiIndex) -> ByAspect:
     """The values of a judge's draws by aspect, each `[draw, output]`; no aspect for a
     judge that was asked once an output.
 
-    frame: judged rows with ITEM, `aspect` and `details`.
     places: the outputs, in order, as an index of `ITEM`.
     Returns: as many draws as the output with most of them has; NaN for a draw without a
     score.

@@ -32,14 +32,7 @@ SERVED = 1_000.0  # new tokens a second of a served model
 SEQUENCES = 8
 CONTEXT = 4096
 # What one can rent, smallest first: GB of one GPU, and how many of them.
-GPUS = (
-    (24, 1),
-    (48, 1),
-    (80, 1),
-    (80, 2),
-    (80, 4),
-    (80, 8),
-)
+GPUS = ((24, 1), (48, 1), (80, 1), (80, 2), (80, 4), (80, 8))
 USED = 0.9  # the share of a GPU's memory that weights and sequences may take
 COMPLETION = 2e-6  # GB that a stored completion takes
 # The name under which data/prices.csv has the price of an hour.
@@ -91,14 +84,8 @@ def totals(planned: pd.DataFrame, rate: float | None = None) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class _Needs:
-    """The GPUs that a model needs, and the new tokens a second that it gives there.
-
-    The fields stay as they are for a served model and an unknown one.
-
-    billions: of parameters.
-    gpus: how many.
-    gpu_size: of one, in GB.
-    speed: new tokens a second.
+    """The GPUs that a model of so many billions of parameters needs, and the new tokens
+    a second that it gives there; as they are for a served model and an unknown one.
     """
 
     billions: float = 0.0
@@ -194,9 +181,7 @@ def in_words(
     """A plan's judges, the printed cells that they give, best first, what the models
     take, and what that rests on.
 
-    planned, rate: as `totals` takes them.
     Returns: lines and tables, in the order in which they are printed.
-    Raises: as `totals`.
     """
     table = totals(planned, rate)
     yield _judges(planned)

@@ -49,11 +49,8 @@ def one_item(
 
     output, name: the judge as an output of the catalogue reads it.
     model: who answered; its completions are read from the store.
-    aspects: the row is one of these; none: of any.
-    settings: further ones of the evaluator, `NAME=VALUE`.
-    item: the row's place among them, from 0.
+    item: the row's place among those of the aspects, from 0.
     Returns: the steps, or a sentence that says what is not here.
-    Raises: CatalogueError for an unknown output or judge.
     """
     question = with_settings(catalogue.load().question(output, name), settings)
     folder = files.state("completions")

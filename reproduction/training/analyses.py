@@ -18,13 +18,7 @@ from nlgeval_lib import prompts
 from nlgeval_lib.engines import Request
 from nlgeval_lib.evaluators import schemas
 from nlgeval_lib.evaluators.base import choose, register
-from nlgeval_lib.evaluators.judge import (
-    Judge,
-    combine,
-    cut,
-    failed,
-    short_hash,
-)
+from nlgeval_lib.evaluators.judge import Judge, combine, cut, failed, short_hash
 from nlgeval_lib.evaluators.stages import Stage, Stages
 from nlgeval_lib.evaluators.tigerscore import find_task, lines, summed
 from nlgeval_lib.parsers.choices import yes_no

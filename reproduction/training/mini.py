@@ -66,11 +66,8 @@ KINDS = (
 
 
 def settings(evaluator: str) -> dict[str, Any]:
-    """The options that set an evaluator for the miniature judge and its held-out set.
-
-    evaluator: its name, such as "coascore".
-    Returns: arguments of the evaluator's class.
-    Raises: ValueError for an evaluator that the judge was not trained for.
+    """The options that set an evaluator, such as "coascore", for the miniature judge and
+    its held-out set. Raises: ValueError for one that the judge was not trained for.
     """
     targets = {key: definition for key, (_, definition) in ASPECTS.items()}
     rating = {"task": "data_to_text", "low": LOW, "high": HIGH, "targets": targets}
@@ -116,11 +113,7 @@ def tree() -> CriteriaTree:
 
 
 def quality(table: str) -> pd.DataFrame:
-    """A table of the judge's measured quality, as its card has it.
-
-    table: `forms`, `aspects` or `baselines`.
-    Raises: FileNotFoundError for another name.
-    """
+    """A table of the judge's measured quality: `forms`, `aspects` or `baselines`."""
     path = mini_judge.folder() / "quality" / f"{table}.csv"
     return pd.read_csv(path, float_precision="round_trip")
 

@@ -29,8 +29,6 @@ def sampled(
 
     rows: `instruction`, and `source` or `input`; the system gets the two on lines of
     their own. `input_id` names a row; without it, its number does.
-    system: the system's name, which becomes `system_id`.
-    sampling: how the system is asked; five draws by default.
     Returns: stages to be run by `evaluators.stages.run`; they end in a frame with the
     row once a draw and `system_id`, `draw` (from 0), `output`, and `failure`, which
     says why an output is empty.
@@ -81,9 +79,7 @@ def least_likely(outputs: pd.DataFrame, metric: Any, keep: int = 1) -> pd.DataFr
     Empty outputs and those without a value are left out; of equal values the earlier
     draw stays.
 
-    outputs: a row a draw, as `sampled` gives them.
     metric: has `score(frame)` that gives a `value`, as `BartScore` does.
-    keep: how many outputs stay of each input and system.
     Source: TIGERScore, section 3.1: lower BARTScore, more errors.
     """
     has_text = outputs["output"].str.strip() != ""

@@ -286,15 +286,11 @@ def missing_fields(item: Any, *names: str, form: str = "{}") -> str:
 
 @dataclass
 class TrainingSet:
-    """A built set: the pieces that stayed, and what was removed.
+    """A built set: the pieces that stayed, in order, and what was removed.
 
     A subclass has `examples(**view)`, each with `id`, `prompt` and `completion`;
     `statistics()`, a table of the paper each; and `notes()`, lines before the tables of
     the readable report.
-
-    kept: the pieces that stayed, in order.
-    filters: with what was removed.
-    facts: how the set was made.
     """
 
     kept: list[Any]

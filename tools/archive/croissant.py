@@ -23,43 +23,23 @@ from tools.archive.crate import media_type
 
 VERSION = "http://mlcommons.org/croissant/1.0"
 # the names that Croissant asks a record to begin with, as its specification lists them
+_NAMES = """
+citeAs column equivalentProperty extract field fileObject fileProperty fileSet format
+includes isLiveDataset jsonPath key md5 parentField path recordSet references regex
+repeated replace samplingRate separator source subField transform
+"""
 CONTEXT = {
     "@language": "en",
     "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
     "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
     "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
+    **{name: f"cr:{name}" for name in _NAMES.split()},
 }
 # a data set's licence as the library states it -> its address at SPDX
 LICENCES = {
@@ -192,10 +172,7 @@ def _ratings(table: Path) -> Entity:
             "name": f"ratings/{column.name}",
             "description": f"Column {column.name} of {name}",
             "dataType": DATA_TYPES.get(kind.replace("double", "float"), "sc:Text"),
-            "source": {
-                "fileObject": {"@id": name},
-                "extract": {"column": column.name},
-            },
+            "source": {"fileObject": {"@id": name}, "extract": {"column": column.name}},
         }
         fields.append(field)
     return {

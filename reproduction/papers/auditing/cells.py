@@ -138,10 +138,7 @@ class Finding:
 
     place: the cell that was checked, or where the sentence stands.
     relation: what was held against it, in words.
-    printed: the printed text.
     value: what follows; None where words or marks are compared.
-    verdict: one of `VERDICTS`.
-    note: what a reader should know besides; empty for nothing.
     name: of the fact, the same in every row that shows it.
     """
 

@@ -36,13 +36,8 @@ SCALE = 10**8  # of whole numbers that stand for printed ones
 
 
 class Neighbours(NamedTuple):
-    """Two cells that follow each other in a row.
-
-    table: its name.
-    keys: of the two cells.
-    columns: column and statistic of each.
-    faces: their numbers, times `SCALE`.
-    units: of their last digits, times `SCALE`; 0 for exact numbers.
+    """Two cells that follow each other in a row of a table: column and statistic of
+    each, their numbers and units of the last digit (0 for exact ones), times `SCALE`.
     """
 
     table: str
