@@ -16,39 +16,21 @@ from nlgeval_lib.datasets import frame, registry
 from nlgeval_lib.datasets.numbers import TEXT, TEXTS
 from nlgeval_lib.datasets.numbers.text import digest_of, shape_of
 
-# the sets whose numbers travel, with the options that give most rows
-SETS: Mapping[str, Mapping[str, Any]] = {
-    "summeval": {},
-    "topical_chat": {},
-    "sfres": {},
-    "sfhot": {},
-    "bagel": {},
-    "openmeva": {},
-    "webnlg2020": {},
+# the sets whose numbers travel
+_NAMES = """
+summeval topical_chat sfres sfhot bagel openmeva webnlg2020 wmt22_zhen gsm8k
+gsm8k_tigerscore self_instruct vicuna_bench mt_bench hhh llmbar pandalm alttest_wax
+alttest_lgbteen alttest_mtbench alttest_framing alttest_cebab_aspects
+alttest_10k_prompts alttest_cebab_stars alttest_lesion judge_bench_dices_350
+judge_bench_dices_990 judge_bench_inferential judge_bench_newsroom judge_bench_recipes
+llm_rubric
+"""
+# the options that give most rows, where there are any
+_OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "wmt22_zhen": {"systems": "all"},
-    "gsm8k": {},
-    "gsm8k_tigerscore": {},
     "self_instruct": {"stand_ins": True},
-    "vicuna_bench": {},
-    "mt_bench": {},
-    "hhh": {},
-    "llmbar": {},
-    "pandalm": {},
-    "alttest_wax": {},
-    "alttest_lgbteen": {},
-    "alttest_mtbench": {},
-    "alttest_framing": {},
-    "alttest_cebab_aspects": {},
-    "alttest_10k_prompts": {},
-    "alttest_cebab_stars": {},
-    "alttest_lesion": {},
-    "judge_bench_dices_350": {},
-    "judge_bench_dices_990": {},
-    "judge_bench_inferential": {},
-    "judge_bench_newsroom": {},
-    "judge_bench_recipes": {},
-    "llm_rubric": {},
 }
+SETS = {name: _OPTIONS.get(name, {}) for name in _NAMES.split()}
 RECORDINGS = (
     "alttest_summeval",
     "acloserlook",
