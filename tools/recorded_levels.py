@@ -241,7 +241,7 @@ def _standard(scores: Scores) -> Scores:
 
 def drawn(
     shape: tuple[int, int], systems: int, scheme: str, worlds: int
-) -> Iterator[tuple[Any, Any]]:
+) -> Iterator[tuple[Any, ...]]:
     """The places of the outputs of each world, to index scores with.
 
     shape: of the scores, (systems, inputs).

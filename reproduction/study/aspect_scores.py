@@ -113,7 +113,6 @@ def mean(scores: Any) -> np.ndarray:
     """The mean over aspects, of those that have a score; NaN where none has (as
     CoAScore's variant `average`).
 
-
     Example:
     >>> mean([[0.5, float("nan")], [1.0, 0.25]])
     array([0.75, 0.25])

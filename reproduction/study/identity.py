@@ -91,7 +91,9 @@ def identify_model(
 
 
 def _read(model: str, revision: str) -> tuple[str, str, bool]:
-    """What a revision says of the model that answered."""
+    """What a revision says of the model that answered: its base, the weights that its
+    server names, and whether it is of another server than the model's own.
+    """
     base = ""
     root = ""
     owner = ""
@@ -106,6 +108,7 @@ def _read(model: str, revision: str) -> tuple[str, str, bool]:
             owner = value
         elif not base and not label.startswith(_WHERE):
             base = label
+    # vLLM names the weights of every model; a revision leaves out those called as it is.
     if not root and owner == "vllm":
         root = model
     return base, root, moved
@@ -113,7 +116,6 @@ def _read(model: str, revision: str) -> tuple[str, str, bool]:
 
 def who(model: str, revision: str, served: Collection[str]) -> str:
     """The name of whoever answered, as a table shows it.
-
 
     Example:
     >>> who("gpt-4", "", ["gpt-4-0613"])

@@ -10,7 +10,9 @@ from public_data import needs
 from scipy import stats
 
 from nlgeval_lib import files
+from nlgeval_lib.engines.store import Store
 from notebooks.meta import replicated_arms
+from reproduction.report import shared_run
 from reproduction.study import (
     catalogue,
     judge_scores,
@@ -192,6 +194,16 @@ def test_quick_mode_takes_the_first_inputs() -> None:
     assert answers.frame["input_id"].nunique() == 20
 
 
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A store of completions that has the committed ones of the judge."""
+    place = tmp_path_factory.mktemp("completions")
+    with Store(place) as completions:
+        path = files.located(f"data/completions/{JUDGE}.zip")
+        shared_run.take_in(path, completions)
+    return place
+
+
 @pytest.mark.parametrize(
     ("output", "name"),
     [
@@ -200,18 +212,12 @@ def test_quick_mode_takes_the_first_inputs() -> None:
     ],
 )
 def test_saved_scores_are_what_the_completions_say(
-    output: str, name: str, tmp_path
+    output: str, name: str, store
 ) -> None:
     """The committed completions, read again by today's parsers."""
-    from nlgeval_lib.engines.store import Store
-    from reproduction.report import shared_run
-
     needs(catalogue.load().question(output, name).judge.data)
-    path = files.located(f"data/completions/{JUDGE}.zip")
-    with Store(tmp_path) as store:
-        shared_run.take_in(path, store)
-    assert questions.has_model(tmp_path, JUDGE)
-    again = judge_scores(output, name, model=JUDGE, store=tmp_path)
+    assert questions.has_model(store, JUDGE)
+    again = judge_scores(output, name, model=JUDGE, store=store)
     saved = judge_scores(output, name, engine="saved", model=JUDGE)
     assert again.available, again.why
     columns = [*saved_judges.KEYS, "value", "status"]
