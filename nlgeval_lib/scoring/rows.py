@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -495,7 +496,11 @@ def lists_as_text(rows: Rows) -> dict[str, int]:
     counts = {}
     for ours in ("output", "reference", "references"):
         texts = [text for text in rows.frame.get(ours, ()) if isinstance(text, str)]
-        number = sum(map(cells.looks_packed, texts))
+        number = 0
+        # A text stands in several rows, one an aspect.
+        for text, rows_with_it in Counter(texts).items():
+            if cells.looks_packed(text):
+                number += rows_with_it
         if number:
             counts[ours] = number
     return counts

@@ -5,7 +5,6 @@ the same completions as ever.
 from __future__ import annotations
 
 import csv
-import functools
 import hashlib
 import re
 from pathlib import Path
@@ -63,14 +62,14 @@ DATA = sorted({judge.data for judge in LISTED.judges} - {*datasets.OPTIONAL})
 def test_the_completions_that_are_asked_for(data, needs, tmp_path, monkeypatch):
     needs(data)
     monkeypatch.setattr(question_rows, "QUICK_INPUTS", 1)
-    monkeypatch.setattr(datasets, "load", functools.cache(datasets.load))
+    loaded: dict = {}  # rows are read once, as `nlgeval completions` reads them
     questions = [one for one in LISTED.questions if one.judge.data == data]
     for number, (asked, question) in enumerate(
         {one.asked: one for one in questions}.items()
     ):
         engine = ScriptedEngine(answer, model=question.judge.model, revision="r1")
         options = EngineOptions("vllm", store=tmp_path / str(number), mode="quick")
-        job = judges.job(question, options, engine)
+        job = judges.job(question, options, engine, loaded=loaded)
         job.fill(ProgressBar(quiet=True))
         job.store.close()
         keys = sorted(ask.key for ask in engine.asked)
