@@ -163,7 +163,13 @@ class Rows:
             return self.read([self.plan.filled[ours]] * len(self), ours)
         names = list(self.plan.sources[ours])
         if len(names) == 1:
-            return self.read(self.given[names[0]].tolist(), ours)
+            given = self.given[names[0]]
+            is_read = given.dtype == float and not self.words
+            if _reader(ours) is as_number and is_read and not self.missing_values:
+                numbers = given.to_numpy(copy=True)
+                if not np.isinf(numbers).any():
+                    return numbers
+            return self.read(given.tolist(), ours)
         if ours != RATING:
             return self.read(self.given[names].to_numpy().tolist(), ours)
         ratings = {}
@@ -181,10 +187,18 @@ class Rows:
         if reader is as_number:
             values = cells.with_words(values, self.words)
             values = cells.without(values, self.missing_values)
+        if not reader:
+            return pd.Series(list(values), self.given.index, dtype=object)
         cells_read: list[Any] = []
+        texts_read: dict[str, Any] = {}  # a text stands in many rows
         try:
             for value in values:
-                cells_read.append(reader(value) if reader else value)
+                if type(value) is not str:
+                    cells_read.append(reader(value))
+                    continue
+                if value not in texts_read:
+                    texts_read[value] = reader(value)
+                cells_read.append(texts_read[value])
         except ValueError as error:
             place = self.place(self.given.index[len(cells_read)], ours)
             words = cells.words_in(values) if reader is as_number else ""
@@ -440,6 +454,8 @@ def incomplete(
     reasons: dict[int, str] = {}
     for need, column in serving.items():
         for row, value in enumerate(rows.frame[column]):
+            if isinstance(value, str) and value:
+                continue
             if is_missing(value) or value == ():
                 problem = "missing"
             elif empty_is_missing and need != "output" and value in ("", ("",)):
