@@ -269,7 +269,7 @@ def _replayed(
     folder = Path(options.store)
     complete: list[JudgeScores] = []
     reasons: list[str] = []
-    loaded: dict[tuple[Any, ...], Rows] = {}
+    loaded = _kept_rows(question.judge.data)
     for revision in stored_revisions(question, options):
         chosen = replace(options, revision=revision)
         replayed = job(question, chosen, aspects=aspects, loaded=loaded)
@@ -287,6 +287,19 @@ def _replayed(
     complete.sort(key=lambda scores: not scores.papers_own)
     nearest, *further = complete
     return replace(nearest, others=tuple(map(_apart, further)))
+
+
+# The rows of the data set that was replayed last: a notebook asks many judges of it.
+_kept: dict[tuple[Any, ...], dict[tuple[Any, ...], Rows]] = {}
+
+
+def _kept_rows(data: str) -> dict[tuple[Any, ...], Rows]:
+    """The rows of a data set that are read already, for `job`; others' are let go."""
+    place = (data, files.root(), files.mirror())
+    if place not in _kept:
+        _kept.clear()
+        _kept[place] = {}
+    return _kept[place]
 
 
 def _named(
