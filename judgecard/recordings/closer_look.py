@@ -52,10 +52,11 @@ def _closer_look(aspects=None, prompt_forms=None) -> pd.DataFrame:
     legal score of groundedness. The paper's row Rate-explain is the form analyze_rate.
     """
     outputs = _closer_prompts(aspects, prompt_forms)
+    outputs = outputs.drop(columns="prompt")
     texts = outputs.rename(columns={"all_responses": "text"}).explode("text")
     # `explode` repeats the row's label: rows of one label are the draws of one output.
     texts["draw"] = texts.groupby(level=0).cumcount()
-    return texts.drop(columns="prompt").reset_index(drop=True)
+    return texts.reset_index(drop=True)
 
 
 def _closer_prompts(aspects=None, prompt_forms=None) -> pd.DataFrame:

@@ -7,6 +7,7 @@ of Translation Quality.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable
 
 import pandas as pd
@@ -32,10 +33,14 @@ def _gemba(rated: bool = False) -> pd.DataFrame:
     """
     frames = []
     for (judge, form), relpath in GEMBA.items():
-        lines = fetch.text(relpath).removesuffix("\n").split("\n")
-        rows = [line.split("\t") for line in lines]
-        scores = pd.DataFrame(rows, columns=["system_id", "value"])
-        scores = scores.astype({"value": float})
+        scores = pd.read_csv(
+            fetch.path(relpath),
+            sep="\t",
+            names=["system_id", "value"],
+            dtype={"system_id": str, "value": float},
+            keep_default_na=False,
+            quoting=csv.QUOTE_NONE,
+        )
         # The lines of a system stand in the order of the segments.
         segments = scores.groupby("system_id").cumcount()
         ids = segments.map(wmt22_zhen.input_id)
