@@ -44,8 +44,14 @@ def root() -> Path:
     """The checkout: `NLGEVAL_ROOT`, else around the package, else the folder here."""
     override = os.environ.get("NLGEVAL_ROOT")
     if override:
-        return Path(override).resolve()
+        return _resolved(Path(override).absolute())
     return _around_the_package() or Path.cwd()
+
+
+@functools.lru_cache(maxsize=16)
+def _resolved(folder: Path) -> Path:
+    """The folder without links on its way: it is asked for again and again."""
+    return folder.resolve()
 
 
 @functools.cache
