@@ -209,7 +209,7 @@ out.save()
 """
 JUDGE = f"""
 [output.judges]
-terse = {{ judge = "terse", fill = ["aspect=coherence"] }}
+terse = {{ judge = "terse", fill = ["aspect=coherence"], where = ["system_id=clean"] }}
 
 [[judge]]
 id = "terse"
