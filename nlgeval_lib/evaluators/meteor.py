@@ -86,7 +86,7 @@ class Meteor(PairMetric):
 
         wordnet: Any = SimpleNamespace(synsets=lambda word: [])
         if self.synonyms:
-            wordnet = Synonyms()
+            wordnet = synonyms()
         score = functools.partial(
             rematching_meteor_score if self.rematch else meteor_score,
             stemmer=RememberingStemmer(),
@@ -197,3 +197,9 @@ class Synonyms:
         # In nltk a lemma's name is called: these give themselves.
         lemmas = [SimpleNamespace(name=name.__str__) for name in sorted(names)]
         return [SimpleNamespace(lemmas=lambda: lemmas)] if lemmas else []
+
+
+@functools.cache
+def synonyms() -> Synonyms:
+    """WordNet, read once for all metrics of a process."""
+    return Synonyms()
