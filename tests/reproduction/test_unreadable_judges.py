@@ -18,11 +18,10 @@ from reproduction.study import catalogue, judges, question_rows
 from tools import rehearsal
 
 LISTED = catalogue.load()
-# Every output that asks judges, but one: its notebook is that of tigerscore_table_25
-# with another coefficient.
-OUTPUTS = sorted(
-    {question.output for question in LISTED.questions} - {"tigerscore_table_26"}
-)
+# Two notebooks are that of tigerscore_table_04 with another coefficient.
+ALIKE = {"tigerscore_table_25", "tigerscore_table_26"}
+# Every other output that asks judges.
+OUTPUTS = sorted({question.output for question in LISTED.questions} - ALIKE)
 UNREADABLE = "I have no opinion on this."
 
 
