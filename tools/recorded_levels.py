@@ -222,7 +222,7 @@ def _mixed(
     at_chance: Scores,
     in_every_score: bool,
 ) -> Scores:
-    """A share of the admixture in each score, or instead of that share of the scores."""
+    """A share of the admixture in each score, or in place of that share of scores."""
     if in_every_score:
         return (1 - share) * scores + share * admixture
     # NaN where a score is

@@ -103,7 +103,9 @@ class Attribution:
     seed: int
 
     def fit(self, kind: str, test: np.ndarray, number: int) -> hdeval.Aggregator:
-        """An aggregator, such as "mlp", with this seed, fitted on all rows but the test's."""
+        """An aggregator, such as "mlp", with this seed, fitted on all rows but the
+        test's.
+        """
         quick_options = {"rf": {"n_estimators": 10}, "mlp": {"max_iter": 100}}
         options = quick_options.get(kind) if self.quick else None
         train = np.setdiff1d(np.arange(len(self.given.X)), test)

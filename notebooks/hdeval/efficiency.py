@@ -2,8 +2,8 @@
 is given.
 
 The criteria's own scores were not published; recorded judges stand in their place
-unless a judge's answers are kept here. A `Sweep` fits aggregators on halves of the data,
-with more and more ratings (Figure 4) or scores (Figure 5), and correlates their
+unless a judge's answers are kept here. A `Sweep` fits aggregators on halves of the
+data, with more and more ratings (Figure 4) or scores (Figure 5), and correlates their
 predictions with the ratings of the other half.
 
 To sweep something else, give `Sweep` other `settings`, or another word for `over` and

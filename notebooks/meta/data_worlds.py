@@ -232,8 +232,8 @@ def _of_data(
     drawn_inputs = rng.integers(0, len(inputs), size[1])
     ratings = systems[drawn][:, None] + inputs[drawn_inputs]
     ratings = ratings + left_over
-    # As the parts are drawn apart, fewer ratings are at the top of the scale than in the
-    # data (SummEval's consistency: about .55 for .83).
+    # As the parts are drawn apart, fewer ratings are at the top of the scale than in
+    # the data (SummEval's consistency: about .55 for .83).
     on_scale = _nearest(ratings, values)
     # An output that the data set has not has no rating here either.
     rated = np.where(np.isnan(left_over), np.nan, on_scale)

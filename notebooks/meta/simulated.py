@@ -215,7 +215,7 @@ def measure(
 def _interval(
     name: str, judge: Floats, ratings: Floats, coef: str, level: str, seed: int
 ) -> tuple[float, float, float]:
-    """One interval of a judge's correlation: low, high, and what `_hangs_on_one` says."""
+    """One interval of a correlation: low, high, and what `_hangs_on_one` says."""
     n_boot = 1000 if name == "auto" else FEW["n_boot"]
     result = statistics.correlate(
         judge,

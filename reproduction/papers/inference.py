@@ -32,8 +32,8 @@ YES, IF_INDEPENDENT, NEEDS, UNTOLD, NO = ANSWERS
 
 
 class Compared(NamedTuple):
-    """One comparison of a claim, whether a test tells it from chance (of `ANSWERS`), and
-    the p of an exact two-sided test; NaN where the test gives none.
+    """One comparison of a claim, whether a test tells it from chance (of `ANSWERS`),
+    and the p of an exact two-sided test; NaN where the test gives none.
     """
 
     name: str

@@ -241,7 +241,9 @@ class Output:
         return contradictions
 
     def figure(self, fig: Any, name: str = "") -> None:
-        """Save a matplotlib figure as `<id>[__<name>].svg` and `.png`, show and close it."""
+        """Save a matplotlib figure as `<id>[__<name>].svg` and `.png`, show and close
+        it.
+        """
         text = self.entry.title or self.id
         if name:
             _check_file_name(name)

@@ -49,8 +49,8 @@ _WIDE = '<div class="wide" tabindex="0" role="region" aria-label="Table">'
 
 @dataclass(frozen=True)
 class Built:
-    """The first page of a build, how many outputs have pages, and how many of these show
-    what their notebooks gave.
+    """The first page of a build, how many outputs have pages, and how many of these
+    show what their notebooks gave.
     """
 
     index: Path

@@ -43,8 +43,8 @@ def folder(mode: str, route: str, entry: Entry | None = None) -> str:
 
 
 def read_json(name: str) -> dict[str, Any] | None:
-    """The provenance saved under this name; None where there is none. Raises: ValueError
-    naming a damaged file.
+    """The provenance saved under this name; None where there is none. Raises:
+    ValueError naming a damaged file.
     """
     try:
         record = json.loads(files.located(name).read_text(encoding="utf-8"))

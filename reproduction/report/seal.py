@@ -222,8 +222,8 @@ def _numbers_of(file: str) -> str:
 
 class _Listed(NamedTuple):
     """What the catalogue says of files: the notebooks that show what they give, as
-    `notebooks/...#outputs`, each with the output whose run wrote that; and by output the
-    files of the printed tables that it covers.
+    `notebooks/...#outputs`, each with the output whose run wrote that; and by output
+    the files of the printed tables that it covers.
     """
 
     shown: dict[str, Entry]

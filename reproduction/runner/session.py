@@ -101,8 +101,8 @@ class Progress:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run did, by output id: unavailable has id -> data set -> reason, saved id ->
-    the report of `save()`.
+    """What a run did, by output id: unavailable has id -> data set -> reason, saved id
+    -> the report of `save()`.
     """
 
     ran: list[str] = field(default_factory=list)

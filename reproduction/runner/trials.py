@@ -28,8 +28,8 @@ CELLS = "cells"  # the name of the comparison's own frame, <id>.csv
 
 
 class Point(NamedTuple):
-    """One run of a sweep, with the values as they were given, the decision about it, and
-    where it saves.
+    """One run of a sweep, with the values as they were given, the decision about it,
+    and where it saves.
     """
 
     given: Mapping[str, str]

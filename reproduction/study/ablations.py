@@ -218,8 +218,8 @@ def _with_prompt(
 
 
 def check(variants: Mapping[str, Variant], data: str) -> str:
-    """The data set's name, or the file's, where every variant can be made; "mini" becomes
-    the miniature judge's own data where a model is asked.
+    """The data set's name, or the file's, where every variant can be made; "mini"
+    becomes the miniature judge's own data where a model is asked.
 
     Raises: ValueError naming evaluator, setting or data.
     """

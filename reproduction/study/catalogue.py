@@ -394,7 +394,7 @@ class _File:
 
 @functools.lru_cache(maxsize=2)
 def _sections(text: str) -> _File:
-    """The sections of a file; one run asks for those of the same text dozens of times."""
+    """The sections of a file; a run asks for those of one text dozens of times."""
     return _File(**tomllib.loads(text))
 
 

@@ -108,7 +108,7 @@ def _read(model: str, revision: str) -> tuple[str, str, bool]:
             owner = value
         elif not base and not label.startswith(_WHERE):
             base = label
-    # vLLM names the weights of every model; a revision leaves out those called as it is.
+    # vLLM names the weights of every model; a revision leaves out those of its name.
     if not root and owner == "vllm":
         root = model
     return base, root, moved

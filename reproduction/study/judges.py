@@ -455,7 +455,7 @@ def refusals(folder: Path, model: str, revision: str) -> dict[str, str]:
 
 
 def note_refusals(folder: Path, engine: Engine, failures: Iterable[Failure]) -> None:
-    """Add what an engine could not give: a replay tells it from what was never asked."""
+    """Add what an engine could not give; a replay tells it from what was not asked."""
     note_refused(folder, engine.model, engine.revision, failures)
 
 

@@ -460,8 +460,8 @@ class Collection(pipeline.TrainingSet):
         return pd.DataFrame(rows)
 
     def examples(self, view: str = "full") -> list[dict[str, Any]]:
-        """The training examples, `prompt` (as the evaluator `Prometheus` renders it) and
-        `completion` with the frame's columns.
+        """The training examples, `prompt` (as the evaluator `Prometheus` renders it)
+        and `completion` with the frame's columns.
 
         view: one of `VIEWS`: without the rubric or the reference in the prompt, or
         without the feedback before the score.

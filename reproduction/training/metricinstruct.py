@@ -583,8 +583,8 @@ class Built(pipeline.TrainingSet):
         return [candidate.example() for candidate in self.kept]
 
     def statistics(self) -> dict[str, pd.DataFrame]:
-        """The set in numbers, {title: table}: channels (Table 2), errors, severities and
-        lengths (Figure 4; characters divided by four), aspects.
+        """The set in numbers, {title: table}: channels (Table 2), errors, severities
+        and lengths (Figure 4; characters divided by four), aspects.
         """
         if not self.kept:
             return {}

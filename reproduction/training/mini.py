@@ -66,8 +66,8 @@ KINDS = (
 
 
 def settings(evaluator: str) -> dict[str, Any]:
-    """The options that set an evaluator, such as "coascore", for the miniature judge and
-    its held-out set. Raises: ValueError for one that the judge was not trained for.
+    """The options that set an evaluator, such as "coascore", for the miniature judge
+    and its held-out set. Raises: ValueError for one that the judge was not trained for.
     """
     targets = {key: definition for key, (_, definition) in ASPECTS.items()}
     rating = {"task": "data_to_text", "low": LOW, "high": HIGH, "targets": targets}

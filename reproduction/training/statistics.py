@@ -72,8 +72,9 @@ def distinct_ngrams(texts: Iterable[str], n: int, *, by: str = "set") -> float:
 def diversity_table(
     parts: Mapping[str, Iterable[str]], by: str = "set"
 ) -> pd.DataFrame:
-    """`distinct_ngrams` of each part of the instances, name -> texts: a row a part, with
-    `bigram, trigram` (0 to 1, NaN where a part is too short) and `texts`, their number.
+    """`distinct_ngrams` of each part of the instances, name -> texts: a row a part,
+    with `bigram, trigram` (0 to 1, NaN where a part is too short) and `texts`, their
+    number.
 
     Source: Prometheus, Table 7.
     """

@@ -221,7 +221,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A run in numbers, and as text (`lines`); memory: bytes a GPU by what needs them."""
+    """A run in numbers and in `lines`; memory: bytes a GPU by what needs them."""
 
     updates: int
     hours: float
@@ -411,8 +411,8 @@ class Tokens:
 
 
 def examples(data: Path | str | pd.DataFrame) -> pd.DataFrame:
-    """The examples of a set's folder, a JSONL file, or a frame. Raises: ValueError naming
-    what lacks, or for a set that was not saved whole.
+    """The examples of a set's folder, a JSONL file, or a frame. Raises: ValueError
+    naming what lacks, or for a set that was not saved whole.
     """
     if not isinstance(data, pd.DataFrame):
         path = Path(data)
@@ -424,8 +424,8 @@ def examples(data: Path | str | pd.DataFrame) -> pd.DataFrame:
 
 
 def chosen(frame: pd.DataFrame, config: Config) -> pd.DataFrame:
-    """The examples that a configuration trains on, by its `keep`. Raises: ValueError for
-    a column that the examples do not have, or where none is left.
+    """The examples that a configuration trains on, by its `keep`. Raises: ValueError
+    for a column that the examples do not have, or where none is left.
     """
     rows = frame
     for column, values in config.keep.items():
