@@ -4,6 +4,7 @@ mean: completions, or why not. Nothing that a server sends is trusted.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import email.utils
@@ -14,9 +15,9 @@ import math
 import os
 import re
 import ssl
-import time
 import warnings
 from collections.abc import Collection, Mapping
+from concurrent import futures
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -123,19 +124,27 @@ def _json_at(url: str, key: str) -> dict[str, Any]:
     """The JSON object that a GET is answered with; empty for any other answer."""
     import httpx2
 
-    request: Any = {"timeout": _PATIENCE, "verify": certificates()}
-    content = b""
-    # one limit for all: a server that sends a byte now and then is silent, too
-    end = time.monotonic() + _PATIENCE
-    try:
-        with httpx2.stream("GET", url, headers=authorization(key), **request) as answer:
-            for part in answer.iter_bytes():
+    async def get() -> bytes:
+        content = b""
+        client = httpx2.AsyncClient(
+            headers=authorization(key), timeout=_PATIENCE, verify=certificates()
+        )
+        # one limit for all: a server that sends a byte now and then is silent, too
+        async with (
+            asyncio.timeout(_PATIENCE),
+            client,
+            client.stream("GET", url) as response,
+        ):
+            async for part in response.aiter_bytes():
                 content += part
-                if time.monotonic() > end:
-                    raise TimeoutError
                 if len(content) > _MOST:
-                    return {}
-        value = loaded(content) if answer.status_code == 200 else {}
+                    return b""
+        return content if response.status_code == 200 else b""
+
+    try:
+        # a notebook's thread has an event loop already
+        with futures.ThreadPoolExecutor(1, "nlgeval-server") as threads:
+            answer = loaded(threads.submit(asyncio.run, get()).result())
     except httpx2.ReadTimeout:
         raise TimeoutError from None
     except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
@@ -146,7 +155,7 @@ def _json_at(url: str, key: str) -> dict[str, Any]:
         ) from None
     except (httpx2.HTTPError, ValueError):
         return {}
-    return value if isinstance(value, dict) else {}
+    return answer if isinstance(answer, dict) else {}
 
 
 def revision(base: str, facts: dict[str, str], extra: dict[str, Any]) -> str:
