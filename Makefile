@@ -8,6 +8,8 @@ PY := $(BIN)/python
 UV_VERSION := 0.13.8
 MODE ?= full
 JOBS ?= 2
+# Workers of the suite: one more than processors, as tests wait, too; at most 8, of 1.3 GB each
+WORKERS ?= $(shell n=$$(( $$(getconf _NPROCESSORS_ONLN) + 1 )); echo $$(( n < 8 ? n : 8 )))
 
 # Which lock: CUDA device -> gpu (with vLLM); Linux without one -> cpu, after `make setup-vllm` cpu-vllm; else base
 GROUP ?= $(shell if [ "$$(uname -s)" != Linux ]; then echo base; elif nvidia-smi -L >/dev/null 2>&1; then echo gpu; \
@@ -53,7 +55,7 @@ data: $(READY)  ## fetch and verify every public file (303 MB) and say what is a
 	@$(NLGEVAL) data --fetch
 
 test: $(READY)  ## the test suite (8 to 25 minutes on 2 cores) [TESTS=tests/library]
-	@$(PY) -m pytest -m "$(QUICK)" -n $(JOBS) $(TESTS)
+	@$(PY) -m pytest -m "$(QUICK)" -n $(WORKERS) $(TESTS)
 
 test-vllm: setup-vllm  ## the tests that start vLLM: the same judgments from it, its server and transformers (3 minutes)
 	@$(PY) -m pytest -m "vllm and $(SUITE)" -n $(JOBS)

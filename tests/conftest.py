@@ -59,9 +59,9 @@ VLLM = ("test_end_to_end", "test_engines_models")
 TORCH = (
     "test_attention",
     "test_cli_completions",
-    "test_cli_evaluators",
     "test_embedding_metrics",
     "test_evaluator_examples",
+    "test_evaluator_signatures",
     "test_finetune",
     "test_learned_metrics",
     "test_own_outputs",
@@ -88,6 +88,7 @@ LONGEST = (
     "test_study_questions",
     "test_commands",
     "test_readings",
+    "test_cli_evaluators",
     "test_engines_server",
     "test_interrupt",
 )
