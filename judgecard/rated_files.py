@@ -225,6 +225,18 @@ class _Group:
         return ~np.isnan(values + self.human)
 
 
+def _refuse_flat(settings: Settings) -> None:
+    """Refuse settings that need systems and inputs. Raises: InputError."""
+    needing = [f"--level {level}" for level in settings.levels if level != "dataset"]
+    if settings.ci.endswith(("inputs", "systems", "both")):
+        needing.append(f"--ci {settings.ci}")
+    if needing:
+        raise InputError(
+            f"{needing[0]} needs the columns input_id and system_id "
+            "(--map input_id=YOURS)"
+        )
+
+
 def _groups(
     data: Rows, scores: Sequence[str], settings: Settings, by: str | None
 ) -> Iterator[_Group]:
@@ -251,16 +263,7 @@ def _groups(
     )
     flat = not any(key in frame.columns for key in rows.IDS)
     if flat:
-        needing = [
-            f"--level {level}" for level in settings.levels if level != "dataset"
-        ]
-        if settings.ci.endswith(("inputs", "systems", "both")):
-            needing.append(f"--ci {settings.ci}")
-        if needing:
-            raise InputError(
-                f"{needing[0]} needs the columns input_id and system_id "
-                "(--map input_id=YOURS)"
-            )
+        _refuse_flat(settings)
     places = rated_columns.places(frame)
     human = frame[rows.RATING].to_numpy(dtype=float)
     for label, members in rated_columns.grouped(data, by):

@@ -128,24 +128,31 @@ class OpenAIEngine(Engine):
         # whether the last run was given up because no answer of any kind came
         self._hung = False
         self._run: _Run | None = None
+        self._check_numbers()
+        self._check_for_key()
+
+    def _check_numbers(self) -> None:
+        """Raises: ValueError for a number that is too small."""
         leasts = {"concurrency": 1, "timeout": 1e-3, "max_retries": 0}
         for option, least in leasts.items():
             value = getattr(self, option)
             if value < least:
                 raise ValueError(f"{option}={value}: at least {least} is needed")
-        # what is stored or shown
-        secret = os.environ.get(api_key_env, "").strip()
+
+    def _check_for_key(self) -> None:
+        """Raises: ValueError where something that is stored or shown has the key in it."""
+        secret = os.environ.get(self.api_key_env, "").strip()
         settings = {
-            "model": f"{model} {self.model}",
-            "revision": revision,
-            "server": server,
+            "model": f"{self._requested_model} {self.model}",
+            "revision": self._base_revision,
+            "server": self._server_label,
             "base_url": self.base_url,
             "extra_body": json.dumps(self.extra_body, ensure_ascii=False, default=str),
         }
         for option, text in settings.items():
             if _server.has_key(text, secret):
                 raise ValueError(
-                    f"{option} has the key of {api_key_env} in it, and would be "
+                    f"{option} has the key of {self.api_key_env} in it, and would be "
                     "stored; leave it out, the key is sent by itself"
                 )
 

@@ -248,6 +248,14 @@ def read(
     )
 
 
+def _recorded_missing(rows: Rows) -> tuple[str, ...]:
+    """What stood for no score when the scores of a file were made, each once."""
+    found: dict[str, None] = {}
+    for run in provenance.runs(rows.earlier):
+        found |= dict.fromkeys(map(str, run.get("missing_values") or ()))
+    return tuple(found)
+
+
 def chosen_rows(
     input: str | Rows = "",
     data: str = "",
@@ -284,20 +292,17 @@ def chosen_rows(
         frame = datasets.load(data).iloc[:limit]
         return of_frame(frame, data, mapping, fill)
     rows = input if isinstance(input, Rows) else read(input, format, dialect)
-    recorded: dict[str, None] = {}  # what stood for none when its scores were made
-    for run in provenance.runs(rows.earlier):
-        recorded |= dict.fromkeys(map(str, run.get("missing_values") or ()))
     rows = replace(
         rows,
         given=rows.given.iloc[:limit],
         checked=None,
-        missing_values=tuple(missing_values or recorded),
+        missing_values=tuple(missing_values) or _recorded_missing(rows),
         words=[*cells.words_for(values), *rows.words],
     )
     mapping = [*mapping]
     rows = _with_paths(rows, mapping)
-    said = (mapping, fill, without, named)
-    plan = columns.decided(rows.name, rows.columns, rows.earlier, *said)
+    given = rows.name, rows.columns, rows.earlier
+    plan = columns.decided(*given, mapping, fill, without, named)
     return _fitting(replace(rows, plan=plan))
 
 
