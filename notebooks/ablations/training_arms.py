@@ -5,7 +5,13 @@ arm, and what they say.
 and seed by seed, and keeps what each run said of the held-out set under
 `data/mini/ablations/`. The notebooks `training_channels` (the question of TIGERScore's
 Figure 3), `training_tasks` (its Table 8) and `training_grading` (Prometheus' ablation)
-beside this read it.
+beside this read it:
+
+1. `load` reads the judgments of a study beside their gold; `trained` says what each arm
+learnt from.
+2. `correlations` gives each arm's agreement with the gold, `against` the difference of
+pairs of arms, `by_group` both group by group.
+3. `found_by_kind` says which errors were found, `reading` what the tests allow to say.
 
 Rows are judgments: an output of the held-out set, an arm, a seed. In the study
 "grading" an output has two, by a known rubric and by the new one, so that `by_group`
@@ -63,7 +69,13 @@ def folder() -> Path:
 
 
 def path(study: str, arm: str, seed: int, folder: Path) -> Path:
-    """Where the judgments of a run lie, in the folder of those of all runs."""
+    """Where the judgments of a run lie.
+
+    study: "channels", "tasks" or "grading".
+    arm: its name; the file has it in small letters.
+    seed: of the training.
+    folder: of the judgments of all runs.
+    """
     slug = re.sub(r"[^a-z0-9]+", "-", arm.lower()).strip("-")
     return folder / study / f"{slug}-{seed}.csv"
 
@@ -94,8 +106,10 @@ def runs(where: Path | None = None) -> pd.DataFrame:
 
 
 def read(study: str, where: Path | None = None) -> pd.DataFrame:
-    """The judgments of all runs of a study ("channels", "tasks" or "grading").
+    """The judgments of all runs of a study.
 
+    study: "channels", "tasks" or "grading".
+    where: as for `runs`.
     Returns: `KEYS, value, status, told`, with `arm` and `seed`: value NaN where a text
     could not be read; `told`: the kinds of the errors that an analysis lists.
     Raises: ValueError for judgments that are not those of the run's line or of another
@@ -134,9 +148,12 @@ def read(study: str, where: Path | None = None) -> pd.DataFrame:
 def load(study: str, records: int = 0, where: Path | None = None) -> pd.DataFrame:
     """The judgments of a study with their gold.
 
+    study: "channels", "tasks" or "grading".
     records: only the first so many records of the held-out set; 0: all.
+    where: as for `runs`.
     Returns: as `read` and `with_gold`, with `system`: known, as the real channel has
     its outputs, or new; and `rubric`: known, as the fine-tuning has it, or new.
+    Raises: as `read`.
     """
     rows = with_gold(read(study, where), study)
     if records:
@@ -151,8 +168,13 @@ def load(study: str, records: int = 0, where: Path | None = None) -> pd.DataFram
 
 
 def with_gold(rows: pd.DataFrame, study: str) -> pd.DataFrame:
-    """The rows with `gold`, `domain` and `kinds` (of the errors that were put in): gold
-    is the aspect's score for "grading", else minus the sum of penalties.
+    """The rows with their gold, which is known by construction.
+
+    rows: with `KEYS`.
+    study: "grading" takes the aspect's score as gold, any other minus the sum of
+    penalties.
+    Returns: the rows with `gold`, `domain` and `kinds` (of the errors that were put
+    in).
     """
     frame = datasets.load("mini_judge")
     gold = frame["human"] if study == "grading" else -frame["penalty"]
@@ -161,8 +183,11 @@ def with_gold(rows: pd.DataFrame, study: str) -> pd.DataFrame:
 
 
 def trained(study: str, where: Path | None = None) -> pd.DataFrame:
-    """What each arm of a study was fine-tuned on: a row an arm, with its number of
-    `seeds` and means over them.
+    """What each arm of a study was fine-tuned on: a row an arm.
+
+    where: as for `runs`.
+    Returns: `arm, seeds` (how many), and means over them: `examples, tokens, steps,
+    seconds`.
     """
     arms = runs(where).query("study == @study").groupby("arm", sort=False)
     means = arms[["examples", "tokens", "steps", "seconds"]].mean().round().astype(int)
@@ -175,8 +200,13 @@ def trained(study: str, where: Path | None = None) -> pd.DataFrame:
 
 def found_by_kind(rows: pd.DataFrame) -> pd.DataFrame:
     """What each arm's analyses found of the errors that were put in, over all its
-    seeds, by kind alone: a row an arm and kind; recall and precision in [0, 1], NaN
-    where nothing was there or listed.
+    seeds.
+
+    Only the kind is asked for, not the words.
+
+    rows: as `load` gives them, of error analyses.
+    Returns: a row an arm and kind: `arm, kind, errors, found, false, recall,
+    precision`; the last two in [0, 1], NaN where nothing was there or listed.
     """
     frame = datasets.load("mini_judge")
     tables = []
@@ -203,7 +233,10 @@ def arms(rows: pd.DataFrame) -> list[str]:
 
 
 def _matrices(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Values and gold as matrices `X[seed and system, input]`."""
+    """Values and gold as matrices `X[seed and system, input]`.
+
+    rows: of one arm, one judgment an output and seed.
+    """
     wide = rows.pivot(
         index=["seed", "system_id"], columns="input_id", values=["value", "gold"]
     )
@@ -221,6 +254,9 @@ def correlations(
     value: that is `seed_sd`. Unparsed judgments take no part.
 
     rows: as `load` gives them, one judgment an output, arm and seed.
+    coef: as for `statistics.correlate`.
+    n_boot: bootstrap resamples.
+    seed: of the resamples.
     Returns: the table `variant, value, ci_low, ci_high, seed_sd, seeds, parsed, n,
     signature, reason` (`parsed`: the share of judgments that could be read; NaN with a
     reason where a seed has no coefficient); arm -> its replicates; arm -> the values of
@@ -294,8 +330,11 @@ def against(
     """Is one arm better than another? The difference of their means over seeds, a row a
     pair.
 
+    rows: as for `correlations`.
     pairs: of arms, (variant, base).
+    coef: as for `statistics.correlate`.
     n_boot, n_perm: bootstrap resamples; permutations of the test.
+    seed: of both.
     Returns: `variant, base, first, second, difference, ci_low, ci_high, seeds_low,
     seeds_high, seeds, p, p_holm, holds, signature`. `p`: permutation; in a record all
     systems and seeds of the two arms change places together. `ci_low, ci_high`: records
@@ -319,6 +358,7 @@ def by_group(
     """`correlations` and `against` group by group, and the mean over the groups; Holm
     over all tests.
 
+    rows, pairs, coef, n_boot, n_perm: as for `against`.
     column: what makes the groups, such as "domain". The arm that bears a group's name
     is called `ONE_TASK` in it.
     seed: of the first group; the next has the next number.
@@ -363,7 +403,10 @@ def _gaps_of_means(
     points: dict[tuple[str, str], list[float]],
     means: dict[str, np.ndarray],
 ) -> list[dict[str, Any]]:
-    """The difference of each pair in the mean over groups, with intervals, no test."""
+    """The difference of each pair in the mean over groups, with intervals, no test.
+
+    points: values of the seeds by group and arm. means: of the replicates, by arm.
+    """
     gaps = []
     for variant, base in pairs:
         first = np.array(points[MEAN, variant])
@@ -394,6 +437,8 @@ def _with_means(table: pd.DataFrame, means: list[dict[str, Any]]) -> pd.DataFram
 def reading(tests: pd.DataFrame) -> str:
     """What the tests allow to say, a line a pair of arms: whether the difference holds,
     over records and seeds.
+
+    tests: as `against` or `by_group` gives them.
     """
     lines = []
     for test in tests.to_dict("records"):
@@ -421,7 +466,10 @@ def _tests(
     n_perm: int,
     seed: int,
 ) -> pd.DataFrame:
-    """The rows of `against`, uncorrected."""
+    """The rows of `against`, uncorrected.
+
+    replicates, points: what `correlations` gives second and third.
+    """
     by_seed = {}
     for arm, of_arm in rows.groupby("arm"):
         seeds = sorted(of_arm["seed"].unique())
@@ -461,7 +509,10 @@ def _tests(
 def _arm_row(
     arm: str, values: Sequence[float], replicates: np.ndarray
 ) -> dict[str, Any]:
-    """An arm's mean over seeds with its interval and the spread between seeds."""
+    """An arm's mean over seeds with its interval and the spread between seeds.
+
+    values: of the seeds. replicates: of their mean.
+    """
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
     return {
         "variant": arm,
@@ -478,7 +529,13 @@ def _gap(
     gaps: np.ndarray,
     replicates: np.ndarray,
 ) -> dict[str, Any]:
-    """A difference with the interval of the records and that of the seeds."""
+    """A difference with the interval of the records and that of the seeds.
+
+    pair: variant and base.
+    first, second: the values that their two means are of.
+    gaps: seed by seed.
+    replicates: of the difference, records drawn again.
+    """
     # Student's t over the seeds: half the width of its 95 % interval.
     reach = np.nan
     if len(gaps) > 1:

@@ -1,6 +1,11 @@
 """The ablation "how is a judge's text read?": one recorded text, read in several ways,
 whole and cut. The notebook `how_read` beside this calls it.
 
+1. `WAYS` are the ways to find a score in a text; `CUT_WAYS` those for a text that a
+token limit ended.
+2. `read` lets each of them read each text, whole and cut after so many words.
+3. `counts` says how many texts each way reads, and how many wrongly.
+
 The texts are recorded judgments on the scale 1 to 5. To try a way of your own, write a
 function from text to score (NaN for none) and name it in `WAYS`.
 """

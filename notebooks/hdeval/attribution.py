@@ -1,8 +1,16 @@
 """HD-Eval, Figures 6 to 9: which scores an aggregator listens to, and how stable the
 answer is between halves of the data.
 
-The criteria's own scores were not published; recorded judges stand in their place
-unless a judge's answers are kept here.
+The notebooks `figure_06_permutation`, `figure_07_shap`, `figure_08_other_aggregators`
+and `figure_09_shap_in_detail` beside this call it, step by step:
+
+1. `scores` fetches the scores that stand for HD-Eval's criteria, with the ratings. The
+criteria's own scores were not published; recorded judges stand in their place unless a
+judge's answers are kept here.
+2. An `Attribution` fits the aggregators of its panels. `measured` gives their
+importances on the paper's split, `top` the table of the page.
+3. `bars` and `dots` are the figures; `stability` asks whether another half would say
+the same.
 
 A panel is an aggregator and a measure: `("mlp", "permutation")`. Measures: permutation
 (explained variance lost), weights (of trees), shap. To look at another aggregator, name
@@ -67,8 +75,10 @@ def scores(
     A judge's scores of the criteria are taken where they are kept here; else recorded
     scores of several judges, and what is missing is noted on the page.
 
+    out: the notebook's output.
+    data: "topical_chat" or "summeval".
     quick: 20 inputs and 3 draws of each text, of recorded scores.
-    judge: who is asked, as for `study.judge_scores`.
+    judge: who is asked: engine, model, revision, mode, as for `study.judge_scores`.
     """
     judged = study.judge_scores(out.id, data, **judge)
     lacking = criteria_scores.why_none(judged)
@@ -103,8 +113,11 @@ class Attribution:
     seed: int
 
     def fit(self, kind: str, test: np.ndarray, number: int) -> hdeval.Aggregator:
-        """An aggregator, such as "mlp", with this seed, fitted on all rows but the
-        test's.
+        """An aggregator fitted on all rows but those of the test.
+
+        kind: of the aggregator, such as "mlp".
+        test: positions of the test rows.
+        number: the aggregator's seed.
         """
         quick_options = {"rf": {"n_estimators": 10}, "mlp": {"max_iter": 100}}
         options = quick_options.get(kind) if self.quick else None
@@ -121,7 +134,9 @@ class Attribution:
     ) -> tuple[pd.DataFrame, Any]:
         """The importance of each score for each target, on the test rows.
 
+        panel: an aggregator and a measure.
         test: positions of the test rows; the aggregator is fitted on the others.
+        number: the aggregator's seed.
         rows: outputs that SHAP attributes.
         rounds: permutations a row, where SHAP has to sample.
         Returns: importances [score, target], in the `UNIT` of the measure, and the SHAP
@@ -147,8 +162,9 @@ class Attribution:
     def measured(self) -> tuple[pd.DataFrame, dict[Panel, Any]]:
         """The importances of all panels on the paper's row split.
 
-        Returns: a row a panel, score and target, with "sd of shuffles" where a panel is
-        of permutations; and the SHAP values by panel.
+        Returns: a row a panel, score and target, `score, target, importance,
+        aggregator, measure`, with "sd of shuffles" where a panel is of permutations;
+        and the SHAP values by panel.
         """
         test = self.given.test_rows("row", self.seed)
         rounds = 1 if self.quick else 3
@@ -171,10 +187,11 @@ class Attribution:
         return pd.concat(tables, ignore_index=True), values
 
     def top(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The eight scores that count most over all targets, of each panel, with "share
-        of all", the mean share of the targets' importance.
+        """The eight scores that count most over all targets, of each panel.
 
         table: what `measured` gives first.
+        Returns: `aggregator, measure, score`, a column a target, and "share of all",
+        the mean share of the targets' importance.
         """
         ranked = []
         panels = table.groupby(["aggregator", "measure"], sort=False)
@@ -227,7 +244,10 @@ class Attribution:
         return pd.DataFrame(lines)
 
     def _alike(self, panel: Panel, target: str, halves: np.ndarray) -> dict[str, Any]:
-        """The row of one target in `stability`."""
+        """The row of one target in `stability`.
+
+        halves: importances [half, score].
+        """
         kind, measure = panel
         splits, size = halves.shape
         pairs = [(a, b) for a in range(splits) for b in range(a)]
@@ -355,8 +375,13 @@ class Attribution:
         ax.grid(axis="y", visible=False)
 
     def dots(self, values: dict[Panel, Any]) -> Figure:
-        """The figure of SHAP values: a panel an aggregator and target, a dot an output.
-        To the right the score raised the prediction; the colour is its rank.
+        """The figure of SHAP values, output by output: a panel an aggregator and
+        target, a dot an output.
+
+        To the right the score raised the prediction; the colour is the output's score,
+        by rank.
+
+        values: what `measured` gives second.
         """
         drawn = []
         for (kind, _), shap in values.items():
@@ -384,7 +409,10 @@ class Attribution:
         return fig
 
     def _dots(self, ax: Any, shap: Any, column: int, rng: np.random.Generator) -> Any:
-        """One panel of `dots`; returns the last line's dots, for the colour bar."""
+        """One panel of `dots`; returns the last line's dots, for the colour bar.
+
+        shap: values [output, score, target]. column: the target's place in it.
+        """
         importance = np.abs(shap.values[:, :, column]).mean(axis=0)
         # Lines are drawn from below: the most important score is to be at the top.
         order = np.argsort(-importance)[:_DOTTED][::-1]

@@ -1,10 +1,17 @@
 """HD-Eval, Figures 4 and 5: how the quality of a fitted aggregator grows with what it
 is given.
 
-The criteria's own scores were not published; recorded judges stand in their place
-unless a judge's answers are kept here. A `Sweep` fits aggregators on halves of the
-data, with more and more ratings (Figure 4) or scores (Figure 5), and correlates their
-predictions with the ratings of the other half.
+The notebooks `figure_04_training_share` and `figure_05_number_of_criteria` beside this
+call it, step by step:
+
+1. `scores` fetches, for each data set, the scores that stand for HD-Eval's criteria,
+with the ratings. The criteria's own scores were not published; recorded judges stand in
+their place unless a judge's answers are kept here.
+2. A `Sweep` fits aggregators on halves of the data, with more and more ratings (Figure
+4) or scores (Figure 5), and correlates their predictions with the ratings of the other
+half.
+3. Its `curve` is the saved table, `by_setting` and `enough` are the tables of the page,
+`figure` is the figure.
 
 To sweep something else, give `Sweep` other `settings`, or another word for `over` and
 the arguments of `criteria_scores.predictions` that go with it in `Sweep._predicted`.
@@ -28,7 +35,15 @@ from reproduction.study import criteria_scores
 
 _MARKERS = "osD^vPX"  # of the lines of a panel, an aggregator each
 # what a quality is of, before targets are averaged
-_KEYS = ["data", "unit", "split", "kind", "x", "seed", "coef"]
+_KEYS = [
+    "data",
+    "unit",
+    "split",
+    "kind",
+    "x",
+    "seed",
+    "coef",
+]
 
 
 def scores(
@@ -39,8 +54,10 @@ def scores(
     A judge's scores of the criteria are taken where they are kept here; else recorded
     scores of several judges, and what is missing is noted on the page.
 
+    out: the notebook's output.
+    names: data sets: "topical_chat", "summeval".
     quick: 20 inputs and 3 draws of each text, of recorded scores.
-    judge: who is asked, as for `study.judge_scores`.
+    judge: who is asked: engine, model, revision, mode, as for `study.judge_scores`.
     Returns: one for each data set; a single one where the miniature judge was asked.
     """
     all_criteria: list[criteria_scores.CriteriaScores] = []
@@ -71,6 +88,8 @@ def scores(
 class Sweep:
     """Aggregators fitted with more and more of what is swept.
 
+    given: what `scores` returns.
+    kinds: aggregators, such as "lr" or "mlp".
     over: "share" of the training half, or "criteria", the number of scores used, the
     most important first.
     settings: the values of it: shares in (0, 1], or counts.
@@ -97,6 +116,9 @@ class Sweep:
     ) -> pd.DataFrame:
         """Predictions on the test rows for every value of what is swept, in the column
         `x`, and every seed.
+
+        scores: of one data set.
+        test: positions of the test rows; all others train.
         """
         settings: dict[str, Any] = {"shares": self.settings}
         if self.over == "criteria":
@@ -144,6 +166,8 @@ class Sweep:
     ) -> pd.DataFrame:
         """The quality of each target on one split: of fitted aggregators, and of the
         averages of unfitted scores (`x` NaN).
+
+        unit: "row" or "document". number: the seed of the split.
         """
         test = scores.test_rows(unit, number)
         tables = []
@@ -177,6 +201,8 @@ class Sweep:
     def _line(self, coef: str, repetitions: pd.DataFrame) -> dict[str, Any]:
         """What the curve has at one place: the mean, the band and, of several splits,
         an interval.
+
+        repetitions: rows of `each` of this place.
         """
         by_split = repetitions.groupby("split")["value"].mean()
         n = int(repetitions["n"].min())
@@ -295,7 +321,12 @@ class Sweep:
             marker = _MARKERS[number]
             ax.plot(x, line["value"], marker=marker, color=colour, label=name)
             ax.fill_between(
-                x, line["band_low"], line["band_high"], color=colour, alpha=0.13, lw=0
+                x,
+                line["band_low"],
+                line["band_high"],
+                color=colour,
+                alpha=0.13,
+                lw=0,
             )
         # Averages need no ratings: each is one level over the whole panel.
         for name, style in ((criteria_scores.ALL, "-"), (criteria_scores.OWN, ":")):

@@ -1,7 +1,15 @@
 """HD-Eval, Tables 6 and 7: Llama-2 judges with and without aggregation.
 
-`gains` follow from printed numbers alone; `asked_rows` are of a run, where Llama-2's
-answers are kept here or it is asked.
+The notebooks `table_06_small_judges_topical_chat` and `table_07_small_judges_summeval`
+beside this call it, step by step:
+
+1. `gains` takes the printed rows of gains from the audit: what follows from printed
+numbers alone.
+2. `asked_rows` makes the rows of a run, where Llama-2's answers are kept here or it is
+asked: the judge alone, and its scores of the criteria aggregated. `reason` says what is
+missing where it was not.
+3. `of_miniature` shows the miniature judge's own table, set apart, where that was asked
+instead.
 """
 
 from __future__ import annotations
@@ -68,9 +76,12 @@ def asked_rows(
     """The rows of the judges that were asked, alone and aggregated; what is missing is
     noted.
 
+    out: the notebook's output.
     names: the judges, as the table prints them.
+    data: "topical_chat" or "summeval".
     shares: how much of the data each block fits on.
-    judge: who is asked, as for `study.judge_scores`.
+    seed: of the split into training and test rows.
+    judge: who is asked: engine, model, revision, mode, as for `study.judge_scores`.
     Returns: a frame a block, for `out.compare`; and judge -> scores of the miniature
     judge, where that was asked instead.
     """
@@ -120,7 +131,10 @@ def of_miniature(
 ) -> Table | None:
     """The miniature judge's own table, set apart; None where it was not asked.
 
+    out: the notebook's output.
     mini: what `asked_rows` gives second.
+    data: the data set in whose place it was asked.
+    seed: of the split into training and test rows.
     """
     if not mini:
         return None

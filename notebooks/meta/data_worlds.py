@@ -58,6 +58,8 @@ COLUMNS += ["one_system", "leaves", "sims", "seed"]
 class World(NamedTuple):
     """What a world is.
 
+    what: in words.
+    systems, inputs: the size of its data sets.
     data, aspect: the data set that its effects are drawn from; empty for a law.
     law: of the systems' effects: "normal", "t3" (t with 3 degrees of freedom), "broken"
     (one in eight far below); empty with a data set.
@@ -134,6 +136,7 @@ def draw(
 ) -> Judged:
     """Both judges, the twin and the ratings.
 
+    name: of the world.
     size: (systems, inputs).
     rng: draws all but the systems.
     load: how far the second judge follows outputs, in [0, 1].
@@ -158,8 +161,7 @@ def draw(
             parts = _mixed(follows, followed, systems), inputs, left_over
         scores = _weighted(JUDGE, parts)
         judges.append(np.where(absent, np.nan, scores))
-    first, twin, second = judges
-    return Judged(first, twin, second, ratings)
+    return Judged(*judges, ratings)
 
 
 def _weighted(shares: Sequence[float], parts: Sequence[Floats]) -> Floats:
@@ -169,12 +171,18 @@ def _weighted(shares: Sequence[float], parts: Sequence[Floats]) -> Floats:
 
 
 def _mixed(share: float, effect: Floats, noise: Floats) -> Floats:
-    """An effect of variance 1 that correlates by `share` with the first."""
+    """An effect of variance 1 that correlates by `share` with the first.
+
+    effect, noise: of variance 1, independent of each other.
+    """
     return share * effect + math.sqrt(1 - share**2) * noise
 
 
 def _of_systems(world: World, number: int, rng: Rng, law: str = "normal") -> Floats:
-    """Effects of systems of variance 1; those of a family share most of theirs."""
+    """Effects of systems of variance 1; those of a family share most of theirs.
+
+    law: "normal", "t3" or "broken"; families are normal whatever it is.
+    """
     if world.family > 1:
         n_families = -(-number // world.family)
         families = np.repeat(rng.normal(size=n_families), world.family)
@@ -219,6 +227,9 @@ def _of_data(
 ) -> tuple[Floats, Floats, Floats]:
     """The same with the effects of a data set, drawn with replacement; what is left
     over is of the same system.
+
+    Ratings are those nearest on the scale; as the parts are drawn apart, fewer are at
+    its top (SummEval's consistency: about .55 for .83).
     """
     systems, inputs, outputs, values = effects(world.data, world.aspect)
     if of_systems is rng:
@@ -232,8 +243,6 @@ def _of_data(
     drawn_inputs = rng.integers(0, len(inputs), size[1])
     ratings = systems[drawn][:, None] + inputs[drawn_inputs]
     ratings = ratings + left_over
-    # As the parts are drawn apart, fewer ratings are at the top of the scale than in
-    # the data (SummEval's consistency: about .55 for .83).
     on_scale = _nearest(ratings, values)
     # An output that the data set has not has no rating here either.
     rated = np.where(np.isnan(left_over), np.nan, on_scale)
@@ -261,6 +270,8 @@ def truth(name: str, coef: str, level: str, alike: bool = True) -> tuple[float, 
     """The first judge's coefficient over all systems and inputs there could be, and the
     load with which the second has the same.
 
+    name: of the world.
+    coef, level: as for `statistics.correlate`.
     alike: False where the load is not asked for; it is then .5, without meaning.
     """
     target = float(np.mean(_large(name, coef, level, 0.0, "first")))
@@ -278,7 +289,10 @@ def truth(name: str, coef: str, level: str, alike: bool = True) -> tuple[float, 
 
 
 def _large(name: str, coef: str, level: str, load: float, judge: str) -> list[float]:
-    """The coefficient in six large data sets, which are the same at every call."""
+    """The coefficient in six large data sets, which are the same at every call.
+
+    judge: "first" or "second".
+    """
     systems = 1200
     inputs = 80
     # At system level the number of inputs belongs to what is measured.
@@ -298,7 +312,12 @@ def _large(name: str, coef: str, level: str, load: float, judge: str) -> list[fl
 
 
 def truth_of_these(name: str, coef: str, level: str, systems: int, seed: int) -> float:
-    """The first judge's coefficient over all inputs, for so many systems of a seed."""
+    """The first judge's coefficient over all inputs, for the systems of a seed.
+
+    name: of the world.
+    systems: how many.
+    seed: what draws them.
+    """
     inputs = 1000 if level == "system" else 4000
     values = []
     for number in range(4):
@@ -321,7 +340,10 @@ def measure(
     At system level the test compares the first judge with its twin, else with the
     second judge.
 
+    name: of the world.
+    level, coef: as for `statistics.correlate`.
     sims: data sets.
+    seed: of all that is drawn.
     Returns: rows of `COLUMNS`. method: "auto" and, over systems and inputs, "careful";
     "grouped" knows families or topics; "these" (by topic, where there are some) holds
     for the systems at hand. what: "level" or "coverage". one_system: the share of data
@@ -379,7 +401,10 @@ def _of_these(name: str, coef: str, level: str, sims: int, seed: int) -> list[Ou
 def _outcomes(
     world: World, judged: Judged, coef: str, level: str, target: float
 ) -> dict[tuple[str, str], Outcome]:
-    """Of one data set: (method, "level" or "coverage") -> what the method does."""
+    """Of one data set: (method, "level" or "coverage") -> what the method does.
+
+    target: the truth.
+    """
     rival = judged.twin if level == "system" else judged.second
     sides = judged.first, rival, judged.ratings
     outcomes = {}
@@ -443,8 +468,11 @@ def committed(seed: int = FIRST) -> Any:
 
 
 def summary(seed: int = FIRST) -> Any:
-    """The worst rate of each method over levels and coefficients (the highest level,
-    the lowest coverage): a row a world, a column a method and what was measured.
+    """The worst rate of each method over levels and coefficients: the highest level,
+    the lowest coverage.
+
+    seed: of the run, `FIRST` or `FRESH`.
+    Returns: a row a world, a column a method and what was measured.
     """
     runs = committed(seed)
     columns = {}
@@ -497,6 +525,8 @@ def again_lines() -> list[str]:
 def cells_beyond(what: str, method: str) -> tuple[int, int, int, int]:
     """How many cells of a method are beyond their bar.
 
+    what: "level" or "coverage".
+    method: as in the rows of `measure`.
     Returns: how many cells there are; beyond their bar with the first seed, with the
     fresh one, and with both.
     """
@@ -513,7 +543,10 @@ def cells_beyond(what: str, method: str) -> tuple[int, int, int, int]:
 
 
 def _beyond(name: str, rate: float) -> bool:
-    """Whether a rate is beyond its bar: a level above .10, a coverage below .90."""
+    """Whether a rate is beyond its bar: a level above .10, a coverage below .90.
+
+    name: ends in what was measured.
+    """
     if name.endswith("level"):
         return rate > 0.10
     return rate < 0.90

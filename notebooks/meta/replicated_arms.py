@@ -131,7 +131,9 @@ def _ratings(
 
 
 def _aggregated(
-    criteria: criteria_scores.CriteriaScores, test: np.ndarray, names: Sequence[str]
+    criteria: criteria_scores.CriteriaScores,
+    test: np.ndarray,
+    names: Sequence[str],
 ) -> dict[str, dict[str, np.ndarray]]:
     """What these aggregators predict for the test rows, and the plain average."""
     scores = {}

@@ -45,8 +45,11 @@ _WRONG: dict[str, dict[str, Any]] = {
 def mini_inputs(
     n: int | None = None, systems: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Rows of the mini set as the MetricInstruct pipeline takes them, with `task` and
-    `dataset`: the first so many, of these systems.
+    """Rows of the mini set as the MetricInstruct pipeline takes them.
+
+    n: only the first so many; None: all.
+    systems: only outputs of these; None: all.
+    Returns: the mini set's columns with `task` and `dataset`.
     """
     frame = datasets.load("mini")
     if systems is not None:
@@ -59,7 +62,8 @@ class MiniTeacher:
     """Answers MetricInstruct's questions about rows of the mini set from their
     constructed errors.
 
-    real, synthetic: the rows of the channels.
+    real: the rows of the real-world channel.
+    synthetic: the rows of the synthetic channel; None: the same.
     every: one of so many rows has a slip, in turn one of `SLIPS`; 0 for none.
     """
 
@@ -120,6 +124,8 @@ def _prompt(request: Request) -> str:
 def _error(slip: str, **fields: Any) -> dict[str, Any]:
     """An error in the fields of an analysis, wrong in one of them where the row slips
     in it.
+
+    slip: one of `SLIPS`, or empty.
     """
     return fields | _WRONG.get(slip, {})
 
@@ -155,6 +161,8 @@ def _analysis(row: pd.Series, slip: str) -> str:
 def _spoiled(row: pd.Series, prompt: str, slip: str) -> str:
     """The reference with a sentence too many for each aspect asked for, and the
     analysis of these errors.
+
+    prompt: names the aspects; where it names none, the teacher chooses two itself.
     """
     aspects = _ASKED.findall(prompt)
     head = ""
@@ -255,7 +263,10 @@ class FeedbackTeacher:
         return self._rubric(place)
 
     def _slip(self, kind: str, number: int) -> str:
-        """Which slip a piece has, empty for none."""
+        """Which slip a piece has, empty for none.
+
+        kind: "rubric", "problem" or "response". number: of the piece.
+        """
         every = self.every * 2 + 1 if kind == "response" else self.every
         if not self.every or number % every != every - 1:
             return ""
@@ -300,7 +311,10 @@ class FeedbackTeacher:
         return f"Problem: {problem}{between}Response: {source['reference']} [END]"
 
     def _graded(self, number: int, score: str) -> str:
-        """A response of this score and the feedback to it."""
+        """A response of this score and the feedback to it.
+
+        number: of the piece. score: "1" to "5".
+        """
         slip = self._slip("response", number * 6 + int(score))
         row = self.sources[number % len(self.sources)].loc[GRADES[score]]
         response = row["output"]

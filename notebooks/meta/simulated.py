@@ -78,6 +78,8 @@ SUMMEVAL = {
 def components(world: str) -> list[Floats]:
     """Covariances between systems, between inputs and left over, each [3, 3] over
     judge, judge, ratings.
+
+    world: one of `WORLDS`.
     """
     base = "coh" if world.startswith("coh") else "con"
     parts = [part.copy() for part in SUMMEVAL[base]]
@@ -103,7 +105,9 @@ def draw(
 ) -> tuple[Floats, Floats, Floats]:
     """One data set of a world: first judge, second judge and ratings.
 
+    world: one of `WORLDS`.
     size: (systems, inputs), or (rows,).
+    rng: what draws it.
     Returns: three matrices `[system, input]`, or three flat vectors.
     """
     # An effect of a system is the same for all inputs, and the other way round.
@@ -138,6 +142,8 @@ def truth(world: str, coef: str, level: str = "dataset", inputs: int = 100) -> f
     It is closed where the worlds are normal, else the mean of 12 data sets of 1,000
     systems.
 
+    coef: "pearson", "spearman" or a Kendall's tau.
+    level: "dataset", "input" or "system".
     inputs: of each system; at system level they are part of what is measured.
     """
     if world == "ord" or (world == "heavy" and coef != "pearson"):
@@ -178,10 +184,13 @@ def measure(
 
     A p or an interval that is not defined rejects and holds nothing.
 
+    world: one of `WORLDS`.
     size: "16x100", systems and inputs, or "60", rows.
+    level, coef: as for `statistics.correlate`.
     tests: as `units=` of `statistics.compare`; "williams" too.
     cis: as `ci=` of `statistics.correlate`.
     sims: simulations; `FEW` of the methods that take long.
+    seed: of all that is drawn.
     Returns: rows of `COLUMNS`. what: level (equal judges), power, or coverage. The
     columns that are measured are those of `_Rate`.
     """
@@ -215,7 +224,10 @@ def measure(
 def _interval(
     name: str, judge: Floats, ratings: Floats, coef: str, level: str, seed: int
 ) -> tuple[float, float, float]:
-    """One interval of a correlation: low, high, and what `_hangs_on_one` says."""
+    """One interval of a judge's correlation: low, high, and what `_hangs_on_one` says.
+
+    name: as in `cis` of `measure`. seed: of resamples.
+    """
     n_boot = 1000 if name == "auto" else FEW["n_boot"]
     result = statistics.correlate(
         judge,
@@ -233,7 +245,10 @@ def _interval(
 def _rejection_rates(
     world: str, level: str, rejected: dict[str, list[bool]]
 ) -> dict[tuple[str, str], _Rate]:
-    """(test, what its rejections measure) -> how often it rejects."""
+    """(test, what its rejections measure) -> how often it rejects.
+
+    rejected: test -> whether it does, a boolean a simulation.
+    """
     measured = _rejection(world, level)
     rates = {}
     for name, outcomes in rejected.items():
@@ -248,7 +263,10 @@ def _coverage_rates(
     inputs: int,
     intervals: dict[str, list[tuple[float, float, float]]],
 ) -> dict[tuple[str, str], _Rate]:
-    """(interval, "coverage") -> how often it holds the truth."""
+    """(interval, "coverage") -> how often it holds the truth.
+
+    intervals: method -> of each simulation low, high and what `_hangs_on_one` says.
+    """
     # Without intervals the truth, which may take long, is not asked for.
     if not intervals:
         return {}
@@ -277,8 +295,11 @@ class _Rate(NamedTuple):
 
     rate: the share of simulations in which a test rejects, or an interval holds the
     truth.
+    se: of the rate, by the number of simulations.
+    width: the mean.
     one_system: the share with one system of more than half of the variance.
     one_system_covered: the share of all that are such and hold the truth.
+    sims: simulations.
     """
 
     rate: float
@@ -299,7 +320,11 @@ def _rate(outcomes: Sequence[bool] | npt.NDArray[np.bool_]) -> _Rate:
 
 
 def _coverage(intervals: Sequence[tuple[float, float, float]], target: float) -> _Rate:
-    """How often the intervals hold the target, and how wide they are."""
+    """How often the intervals hold the target, and how wide they are.
+
+    intervals: of each simulation low, high and what `_hangs_on_one` says.
+    target: the truth.
+    """
     low, high, one_system = np.array(intervals).T
     # An interval that is not defined (NaN) holds nothing.
     covered = (low <= target) & (target <= high)
@@ -332,7 +357,10 @@ def _p_value(
     level: str,
     seed: int,
 ) -> float:
-    """The p-value of one test that the judges correlate alike with the ratings."""
+    """The p-value of one test that the judges correlate alike with the ratings.
+
+    name: as in `tests` of `measure`. seed: of permutations.
+    """
     if name == "williams":
         of_first = statistics.correlate(first, ratings, coef, level)
         of_second = statistics.correlate(second, ratings, coef, level)

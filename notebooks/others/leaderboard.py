@@ -3,6 +3,10 @@ what costs nothing, and the raters' own agreement: data for tables, one row a ju
 set, aspect, level and coefficient.
 
 table = leaderboard.rated()
+
+`rated` measures judges that give scores. For each set a function of `BOARDS` yields
+one `Board` an aspect, which `_rows` measures against the ratings. `labels` measures
+judges that name a category, `paired` judges that say which of two outputs is better.
 """
 
 from __future__ import annotations
@@ -24,7 +28,11 @@ from nlgeval_lib.scoring import correlations
 CEILING = "raters, leave-one-out (ceiling)"
 COEFS = ("pearson", "spearman", "kendall-b")
 # Level -> the coefficients that are shown there.
-LEVELS = {"dataset": COEFS, "input": ("kendall-b",), "system": ("kendall-b",)}
+LEVELS = {
+    "dataset": COEFS,
+    "input": ("kendall-b",),
+    "system": ("kendall-b",),
+}
 # Up to so many judges are tested two by two and corrected by Holm's rule. Of more
 # judges the differences are corrected together: Holm's rule would leave little of the
 # 2,080 tests of 65 judges.
@@ -36,6 +44,8 @@ Row = dict[str, Any]
 class Board:
     """The judges of one aspect of one set.
 
+    dataset: the set's name.
+    aspect: what was rated.
     items: a row an output, with `input_id`, `system_id` and the mean rating `human`.
     scores: judge -> a score an output, in the order of `items`; NaN for none.
     origins: judge -> where its scores come from, in words.
@@ -55,7 +65,8 @@ class Board:
 
 
 def rated(
-    names: tuple[str, ...] = (), progress: Callable[[str], Any] = lambda text: None
+    names: tuple[str, ...] = (),
+    progress: Callable[[str], Any] = lambda text: None,
 ) -> pd.DataFrame:
     """All boards of rated and graded sets as one table, a row a judge, set, aspect,
     level and coefficient.
@@ -90,7 +101,10 @@ def _rows(board: Board) -> Iterator[Row]:
     human = board.items["human"].to_numpy(dtype=float)
     systems = board.items["system_id"].astype(str).tolist()
     families = families_of(board.dataset, systems)
-    counts = {"systems": len({*systems}), "families": len({*families})}
+    counts = {
+        "systems": len({*systems}),
+        "families": len({*families}),
+    }
     for level in board.levels:
         grid = correlations.Grid(board.items, level)
         # A second interval, with families as the units, is computed where some systems
@@ -215,7 +229,12 @@ def _tied(values: np.ndarray) -> float:
     return float(tied_pairs / (n * (n - 1)))
 
 
-def _ceiling(grid: correlations.Grid, board: Board, coef: str, level: str) -> Row:
+def _ceiling(
+    grid: correlations.Grid,
+    board: Board,
+    coef: str,
+    level: str,
+) -> Row:
     """How well a rater follows the others, as a row of the table; it is no judge."""
     counted = 0
     try:
@@ -233,10 +252,17 @@ def _ceiling(grid: correlations.Grid, board: Board, coef: str, level: str) -> Ro
 
 
 def _ranks(
-    board: Board, grid: correlations.Grid, human: np.ndarray, coef: str
+    board: Board,
+    grid: correlations.Grid,
+    human: np.ndarray,
+    coef: str,
 ) -> dict[str, tuple[int, int]]:
     """Between which ranks each judge lies: judge -> (best, worst); empty for fewer than
     two judges.
+
+    Every two judges are tested on the same items. The tests are corrected by Holm's
+    rule, or, of many judges, all together. A constant judge, which nothing can be
+    tested against, can have any rank.
     """
     judges = {}
     for name, values in board.scores.items():
@@ -275,7 +301,11 @@ def _ranked_by_holm(
         later_scores = judges[names[later]]
         try:
             test = grid.compare(
-                earlier_scores, later_scores, human, coef=coef, level="dataset"
+                earlier_scores,
+                later_scores,
+                human,
+                coef=coef,
+                level="dataset",
             )
             p_values.append(test.p)
         except ValueError:
@@ -321,9 +351,23 @@ def _board(
 ) -> Board:
     """A board with the judges of one aspect, and the baselines that cost nothing added."""
     free = _free(items)
-    origins = {**origin, **dict.fromkeys(free, "a baseline")}
-    scores = {**judges, **free}
-    return Board(name, aspect, items, scores, origins, tuple(free), **more)
+    origins = {
+        **origin,
+        **dict.fromkeys(free, "a baseline"),
+    }
+    scores = {
+        **judges,
+        **free,
+    }
+    return Board(
+        name,
+        aspect,
+        items,
+        scores,
+        origins,
+        tuple(free),
+        **more,
+    )
 
 
 def _metrics(items: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -362,7 +406,11 @@ def _columns(frame: pd.DataFrame, prefix: str) -> list[str]:
     return [name for name in frame if str(name).startswith(prefix)]
 
 
-def _by_judge(recorded: pd.DataFrame, name: str, inputs: pd.Series) -> pd.DataFrame:
+def _by_judge(
+    recorded: pd.DataFrame,
+    name: str,
+    inputs: pd.Series,
+) -> pd.DataFrame:
     """The judges' recorded answers about one set, a column a judge, in the order of
     its inputs.
     """
@@ -396,7 +444,12 @@ def _summeval() -> Iterator[Board]:
         for number in range(3):
             raters.append(rows[f"rater_expert_{number}"].to_numpy())
         yield _board(
-            "summeval", aspect, rows, judges | metrics, origins, raters=tuple(raters)
+            "summeval",
+            aspect,
+            rows,
+            judges | metrics,
+            origins,
+            raters=tuple(raters),
         )
 
 
@@ -411,7 +464,12 @@ def _topical_chat() -> Iterator[Board]:
         low_high[aspect] = frame.attrs["scale"][aspect]
     read = recorded_judges.read_ratings(texts, low_high)
     items = datasets.items(frame)
-    forms = recorded_judges.scores(items, read, low_high, by="prompt_form")
+    forms = recorded_judges.scores(
+        items,
+        read,
+        low_high,
+        by="prompt_form",
+    )
     for aspect in low_high:
         rows = _aspect(frame, aspect)
         judges = {}
@@ -425,7 +483,12 @@ def _topical_chat() -> Iterator[Board]:
         for column in _columns(rows, "rater_"):
             raters.append(rows[column].to_numpy(dtype=float))
         yield _board(
-            "topical_chat", aspect, rows, judges, origins, raters=tuple(raters)
+            "topical_chat",
+            aspect,
+            rows,
+            judges,
+            origins,
+            raters=tuple(raters),
         )
 
 
@@ -443,13 +506,27 @@ def _wmt22() -> Iterator[Board]:
         for form in ("DA-refA", "DA-src"):
             name = f"GEMBA-{judge}, {form}"
             judges[name] = recorded_judges.of_one(
-                items, "gemba_wmt22", judge, form, rated=True
+                items,
+                "gemba_wmt22",
+                judge,
+                form,
+                rated=True,
             )
             origins[name] = "gemba_wmt22"
-    yield _board("wmt22_zhen", "mqm", frame, judges, origins)
+    yield _board(
+        "wmt22_zhen",
+        "mqm",
+        frame,
+        judges,
+        origins,
+    )
 
 
-def _stored(name: str, columns: Mapping[str, str], origin: str) -> Iterator[Board]:
+def _stored(
+    name: str,
+    columns: Mapping[str, str],
+    origin: str,
+) -> Iterator[Board]:
     """The scores that stand in the set's own files."""
     frame = datasets.load(name)
     for aspect in frame.attrs["aspects"]:
@@ -460,7 +537,13 @@ def _stored(name: str, columns: Mapping[str, str], origin: str) -> Iterator[Boar
                 judges[label] = rows[column].to_numpy(dtype=float)
         # An aspect that none of the columns has scores for gives no board.
         if judges:
-            yield _board(name, aspect, rows, judges, dict.fromkeys(judges, origin))
+            yield _board(
+                name,
+                aspect,
+                rows,
+                judges,
+                dict.fromkeys(judges, origin),
+            )
 
 
 def _openmeva() -> Iterator[Board]:
@@ -513,7 +596,14 @@ def _llm_rubric() -> Iterator[Board]:
             label = f"gpt-3.5-turbo-16k, {reading.replace('_', ' ')}"
             judges[label] = answers[column].to_numpy(dtype=float)
         origins = dict.fromkeys(judges, "llm_rubric_judge")
-        yield _board("llm_rubric", question, rows, judges, origins, levels=("dataset",))
+        yield _board(
+            "llm_rubric",
+            question,
+            rows,
+            judges,
+            origins,
+            levels=("dataset",),
+        )
 
 
 # Set, or family of sets -> the function that makes its boards.
@@ -553,7 +643,12 @@ def labels() -> pd.DataFrame:
         test = alttest.TESTS[set_name]
         for judge in answers:
             values = answers[judge].to_numpy()
-            result = statistics.alt_test(values, ratings, test.score, test.epsilon)
+            result = statistics.alt_test(
+                values,
+                ratings,
+                test.score,
+                test.epsilon,
+            )
             row = _of_labels(name, str(judge), values, gold)
             row["winning rate"] = result.winning_rate
             row["advantage"] = result.advantage
@@ -566,7 +661,12 @@ def labels() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _of_labels(name: str, judge: str, values: np.ndarray, gold: np.ndarray) -> Row:
+def _of_labels(
+    name: str,
+    judge: str,
+    values: np.ndarray,
+    gold: np.ndarray,
+) -> Row:
     """A judge's accuracy with its interval, and kappa, over the items that it labelled."""
     answered = ~np.isnan(values)
     present = answered & ~np.isnan(gold)

@@ -36,13 +36,19 @@ def answers() -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def cross_fitted(
-    kind: str, features: pd.DataFrame, human: np.ndarray, folds: int = 10, seed: int = 0
+    kind: str,
+    features: pd.DataFrame,
+    human: np.ndarray,
+    folds: int = 10,
+    seed: int = 0,
 ) -> np.ndarray:
     """What an aggregator predicts for each dialogue, fitted on the other folds.
 
+    kind: an aggregator of HD-Eval, such as one of `KINDS`.
     features: a row a dialogue, a column a question.
     human: (dialogues,) the ratings to be predicted.
     folds: how many parts the dialogues are drawn into at random, of nearly equal size.
+    seed: of the folds and of the aggregator.
     Returns: (dialogues,) predictions, each by a model that did not see the dialogue.
     """
     from nlgeval_lib.evaluators.hdeval import Aggregator
@@ -65,6 +71,7 @@ def table(folds: int = 10, seed: int = 0) -> pd.DataFrame:
     """Error and coefficients of each aggregator, beside the network that the paper
     prints.
 
+    folds, seed: as `cross_fitted` takes them.
     Returns: a row an aggregator: `aggregator, rmse, pearson`, the interval of Pearson's
     (`pearson, low` and `pearson, high`), `spearman, kendall` (tau-b) and `origin`. Of
     the paper's network, the last row, no error and no interval are printed: NaN.

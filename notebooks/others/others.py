@@ -35,8 +35,12 @@ Row = dict[str, Any]
 
 
 def printed(table: str) -> pd.DataFrame:
-    """One of the tables in `data/paper_tables/others`, such as `llmbar`, each cell as
-    the text that is printed; an empty cell is "", never NaN.
+    """One of the tables in `data/paper_tables/others`, each cell as the text that is
+    printed.
+
+    table: the file's name without `.csv`, such as `llmbar`.
+    Returns: all columns as text; an empty cell is "", never NaN.
+    Raises: FileNotFoundError for a table that is not there.
     """
     path = files.data() / "paper_tables" / "others" / f"{table}.csv"
     return pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -73,7 +77,10 @@ def is_equal(number: str, ours: float) -> bool:
 
 
 def compared(rows: list[Row]) -> pd.DataFrame:
-    """The table of rows with `printed` and `ours`, and whether they are `equal`."""
+    """The table of rows with `printed` and `ours`, and whether they are `equal`.
+
+    rows: a mapping a printed number; other keys of a row become columns as they are.
+    """
     table = pd.DataFrame(rows)
     equal = []
     for number, ours in zip(table["printed"], table["ours"], strict=True):
@@ -83,7 +90,10 @@ def compared(rows: list[Row]) -> pd.DataFrame:
 
 
 def count(table: pd.DataFrame) -> str:
-    """How many rows of a comparison are equal, as `N of M equal`."""
+    """How many rows of a comparison are equal, as `N of M equal`.
+
+    table: as `compared` gives it.
+    """
     equal = int(table["equal"].sum())
     return f"{equal:,} of {len(table):,} equal"
 
@@ -111,7 +121,9 @@ def llmbar() -> pd.DataFrame:
         in_given, in_swapped = both_orders(answers)
         gold = labels[in_given.index]
         ours = llmbar_statistics(
-            in_given.to_numpy(), in_swapped.to_numpy(), gold.to_numpy()
+            in_given.to_numpy(),
+            in_swapped.to_numpy(),
+            gold.to_numpy(),
         )
         evaluator = dict(zip(keys, key, strict=True))
         line = listed.loc[key].to_dict()
@@ -132,7 +144,9 @@ def both_orders(answers: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
 
 
 def llmbar_statistics(
-    given: np.ndarray, swapped: np.ndarray, gold: np.ndarray
+    given: np.ndarray,
+    swapped: np.ndarray,
+    gold: np.ndarray,
 ) -> dict[str, float]:
     """The publisher's nine statistics of one evaluator on one subset, as `llmbar` says.
 
@@ -185,20 +199,33 @@ def alttest() -> pd.DataFrame:
         for line in lines.to_dict("records"):
             judge = line["judge"]
             result = statistics.alt_test(
-                answers[judge].to_numpy(), ratings, test.score, test.epsilon
+                answers[judge].to_numpy(),
+                ratings,
+                test.score,
+                test.epsilon,
             )
-            ours = {"winning_rate": result.winning_rate, "advantage": result.advantage}
+            ours = {
+                "winning_rate": result.winning_rate,
+                "advantage": result.advantage,
+            }
             key = {"set": name, "judge": judge}
             rows += _beside(key, line, ours)
     return compared(rows)
 
 
 def _beside(
-    key: Mapping[str, Any], line: Mapping[Any, Any], ours: Mapping[str, float]
+    key: Mapping[str, Any],
+    line: Mapping[Any, Any],
+    ours: Mapping[str, float],
 ) -> Iterator[Row]:
     """A row for each statistic: the number in a printed line, and ours."""
     for statistic, value in ours.items():
-        yield {**key, "statistic": statistic, "printed": line[statistic], "ours": value}
+        yield {
+            **key,
+            "statistic": statistic,
+            "printed": line[statistic],
+            "ours": value,
+        }
 
 
 def _judges_and_raters(name: str) -> tuple[pd.DataFrame, np.ndarray]:
@@ -254,7 +281,11 @@ def judge_bench() -> pd.DataFrame:
 # -- LLM-Rubric
 
 # How a printed row of LLM-Rubric reads an answer -> the recording's column for it.
-READINGS = {"sampled": "sampled", "most_probable": "most_probable", "expected": "value"}
+READINGS = {
+    "sampled": "sampled",
+    "most_probable": "most_probable",
+    "expected": "value",
+}
 
 
 def llm_rubric() -> pd.DataFrame:
@@ -287,7 +318,11 @@ def rubric_statistics(predicted: np.ndarray, human: np.ndarray) -> dict[str, flo
     Returns: `rmse`, `pearson`, `spearman`, `kendall` (tau-b), and of the predicted
     values `mean` and `std` (divided by n, not by n - 1).
     """
-    coefs = {"pearson": "pearson", "spearman": "spearman", "kendall": "kendall-b"}
+    coefs = {
+        "pearson": "pearson",
+        "spearman": "spearman",
+        "kendall": "kendall-b",
+    }
     mean_squared_error = np.mean((predicted - human) ** 2)
     measured = {"rmse": float(np.sqrt(mean_squared_error))}
     for statistic, coef in coefs.items():
@@ -341,7 +376,9 @@ def pandalm(unread: str = "tie") -> pd.DataFrame:
 
 
 def class_statistics(
-    verdicts: np.ndarray, gold: np.ndarray, unread: str = "tie"
+    verdicts: np.ndarray,
+    gold: np.ndarray,
+    unread: str = "tie",
 ) -> dict[str, float]:
     """Accuracy and macro-averaged precision, recall and F1 over tie, 1 and 2, in
     percent.
@@ -363,7 +400,11 @@ def class_statistics(
         instead = pairs.TIE
     filled = np.where(np.isnan(verdicts), instead, verdicts)
     precision, recall, f1, _ = precision_recall_fscore_support(
-        gold, filled, labels=[0, 1, 2], average="macro", zero_division=0
+        gold,
+        filled,
+        labels=[0, 1, 2],
+        average="macro",
+        zero_division=0,
     )
     return {
         "accuracy": 100 * float(accuracy),
@@ -430,7 +471,11 @@ def _tables_by_level(rated: pd.DataFrame, aspect: str) -> Iterator[pd.DataFrame]
         levels = ("dataset",)
     for level in levels:
         table = correlations.table(
-            rated, scores, {aspect: "human"}, coefs=["kendall-b"], level=level
+            rated,
+            scores,
+            {aspect: "human"},
+            coefs=["kendall-b"],
+            level=level,
         )
         table = table.drop(columns="replicates", errors="ignore")
         yield table.assign(level=level)
