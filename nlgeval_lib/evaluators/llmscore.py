@@ -203,7 +203,7 @@ class LLMScore(Judge):
 class LLMScoreCoT(LLMScore):
     """LLMScore that is asked to think step by step and to end with the score.
 
-    Source: CoAScore, section 4.2 (the trigger sentence); the form is ours.
+    Source: CoAScore, section 4.2 (the trigger sentence); how the score is asked for is ours.
 
     Example:
     >>> from nlgeval_lib.engines import ScriptedEngine

@@ -46,7 +46,7 @@ def family(model: str) -> ChatFormat:
 
 
 class Prometheus(Judge):
-    """Absolute grading: a feedback, then an integer score by a rubric; of three draws.
+    """Absolute grading: a feedback, then a score by a rubric; the mean of three draws.
 
     reference: whether the prompt shows a reference answer.
     rubric: True for the rubric of each row; False for none; or one for all rows.

@@ -85,9 +85,7 @@ def test_what_a_text_imports(house: Path, case: dict) -> None:
     assert below == {*case["reached"]}
 
 
-# of this checkout, whatever tests before looked at
-stale.forget()
-GRAPH = stale._graph()
+GRAPH = Graph()
 PACKAGES = [
     module
     for module, path in GRAPH.paths.items()
@@ -145,6 +143,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[Path]]:
 
 @pytest.mark.parametrize("output", RUN)
 def test_what_a_run_loads_is_among_what_is_hashed(output: str, loaded) -> None:
+    stale.forget()  # what other tests looked at
     listed = catalogue.load()
     entry = listed[output]
     source = notebook.read(entry.path)

@@ -162,7 +162,7 @@ def test_the_library_is_small() -> None:
     for module, path in MODULES.items():
         if house_of(module) == "nlgeval_lib":
             lines += len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= 33_900
+    assert lines <= 32_500
 
 
 def test_no_house_imports_a_tool() -> None:
