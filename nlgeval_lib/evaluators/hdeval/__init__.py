@@ -1,4 +1,5 @@
-"""HD-Eval: a hierarchy of criteria, scored by a language model, joined as experts do.
+"""HD-Eval: criteria in a hierarchy, scored by a language model, aggregated by what
+experts prefer.
 
 2.1  decomposition, hierarchy-aware prompts (equation 1): `criteria`
 2.2  aggregation of the scores (equation 2): `aggregator`, `regressors`
