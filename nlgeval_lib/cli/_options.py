@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -141,6 +141,7 @@ class Planning:
     """Who is asked, and what a dry run is to say."""
 
     # options of some commands alone
+    ask_again = None
     on = ""
     replicas = 1
     shard = ""
@@ -167,6 +168,10 @@ class Planning:
         """Who is asked, or is only planned for."""
         from nlgeval_lib.scoring import EngineChoice
 
+        if self.ask_again and self.dry_run:
+            raise ValueError(
+                "--ask-again removes stored completions; leave it out of a dry run"
+            )
         if self.replicas > 1 and not self.on:
             raise ValueError(
                 "--replicas is for --on ray; vLLM alone takes "
@@ -180,6 +185,7 @@ class Planning:
             settings=self.engine_set or (),
             store=self.store,
             planning=self.dry_run,
+            ask_again=self.ask_again or "",
             on=self.on,
             replicas=self.replicas,
             shard=shard_of(self.shard),
@@ -214,6 +220,11 @@ class Scoring(Reading, Planning):
         "", help="A rubric for all rows: TOML, JSON or YAML (prometheus)."
     )
     set: Settings = None
+    ask_again: Literal["empty", "failed", "unparsed"] | None = option(
+        None,
+        help="Ask again for what is stored without text, what failed, what gives "
+        "no score.",
+    )  # type: ignore[assignment]
     on: str = option(
         "",
         metavar="ray[=ADDRESS]",

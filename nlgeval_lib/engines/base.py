@@ -299,16 +299,18 @@ class Ask:
     draw: int  # which draw of it, from 0
     key: str  # of the draw, 64 hex digits
     seed: int | None  # of the draw alone; None for greedy and for unseeded drawing
+    again: int = 0  # how often its answer was thrown away before
 
     @classmethod
     def from_draw(
-        cls, request: Request, draw: int, key: str, sampling: Sampling
+        cls, request: Request, draw: int, key: str, sampling: Sampling, again: int = 0
     ) -> Ask:
         """One draw with its seed, made from the key: no two share their noise."""
         seed = None
         if sampling.seed is not None and sampling.temperature > 0:
-            seed = int(key[:8], 16) >> 1
-        return cls(request, draw, key, seed)
+            digits = _sha256(f"{key} {again}") if again else key
+            seed = int(digits[:8], 16) >> 1
+        return cls(request, draw, key, seed, again)
 
 
 class Engine(contextlib.AbstractContextManager["Engine"], ABC):

@@ -163,16 +163,16 @@ class _Completing:
             self.completions = self.store.get_many(self.places)
         missing = []
         part, parts = self.engine.shard
-        for key, (request, draw) in self.places.items():
+        for key in self.places:
             # by its hash, so that all parts are alike
             is_here = int(key[:8], 16) % parts == part - 1
             if is_here and key not in self.completions:
-                missing.append(Ask.from_draw(request, draw, key, self.sampling))
+                missing.append(key)
         stored = len(self.completions)
         state = Progress(total=stored + len(missing), stored=stored)
         self.report(state, ())
         started = time.monotonic()
-        for batch, by_this_run in self._completed(missing):
+        for batch, by_this_run in self._completed(self._asks(missing)):
             for completion in batch:
                 self.completions[completion.key] = completion
             state = state.after(batch, time.monotonic() - started, by_this_run)
@@ -188,6 +188,18 @@ class _Completing:
         if key in self.completions:
             return apart(self.completions[key])
         return replace(_ELSEWHERE, key=key)
+
+    def _asks(self, keys: Sequence[str]) -> list[Ask]:
+        """The draws of these keys; another seed for what was thrown away."""
+        times: dict[str, int] = {}
+        if keys and self.store is not None:
+            times = self.store.thrown_away(keys)
+        asks = []
+        for key in keys:
+            request, draw = self.places[key]
+            again = times.get(key, 0)
+            asks.append(Ask.from_draw(request, draw, key, self.sampling, again))
+        return asks
 
     def _failures(self) -> tuple[Failure, ...]:
         failures = []

@@ -31,6 +31,13 @@ from nlgeval_lib.records import Completion
 
 FILE = "completions.sqlite"
 _VERSION = 1
+# How often the answer of a key was thrown away; stores of before get it when they are
+# opened.
+_TIMES = """
+CREATE TABLE IF NOT EXISTS thrown_away (
+    key BLOB PRIMARY KEY, times INTEGER NOT NULL
+) WITHOUT ROWID
+"""
 _SCHEMA = f"""
 PRAGMA journal_mode = WAL;
 CREATE TABLE records (
@@ -43,6 +50,7 @@ CREATE TABLE records (
 );
 CREATE INDEX of_model ON records (model, revision);
 CREATE TABLE claims (key BLOB PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
+{_TIMES};
 PRAGMA user_version = {_VERSION};
 """
 _WHOLE = "whole(records.key, records.crc, CAST(records.record AS BLOB))"
@@ -59,6 +67,9 @@ SELECT key, owner FROM (SELECT ? AS key, ? AS owner) AS new
 WHERE NOT EXISTS (SELECT 1 FROM records WHERE records.key = new.key AND {_WHOLE})
 """
 _REMOVE = "DELETE FROM records WHERE key = ?"
+_COUNT_THROWN = """
+INSERT INTO thrown_away VALUES (?, 1) ON CONFLICT (key) DO UPDATE SET times = times + 1
+"""
 _CENSUS = """
 SELECT model, revision, count(*) FROM records
 WHERE model IS NOT NULL GROUP BY model, revision
@@ -136,7 +147,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
         distinct = list(dict.fromkeys(keys))
         completions: dict[str, Completion] = {}
         damaged = []
-        for key, crc, record in self._of_keys("key, crc, record", distinct):
+        for key, crc, record in self._of_keys("key, crc, record", "records", distinct):
             try:
                 completions[key.hex()] = _completion(key, crc, record)
             except ValueError as error:
@@ -280,12 +291,22 @@ class Store(contextlib.AbstractContextManager["Store"]):
         query = f"SELECT key FROM records WHERE NOT {_WHOLE}"
         return [key.hex() for (key,) in self._rows(query)]
 
-    def forget(self, keys: Iterable[str]) -> int:
-        """Remove the records of these keys, to be asked again; how many there were."""
+    def forget(self, keys: Iterable[str], thrown_away: bool = False) -> int:
+        """Remove the records of these keys, so that they are asked again; how many
+        there were. thrown_away: this is counted, and they are asked by another seed
+        each time.
+        """
         with self._writing() as database:
             # read within the transaction, as `keys` may come from this store
             rows = [(bytes.fromhex(key),) for key in keys]
+            if thrown_away:
+                database.executemany(_COUNT_THROWN, rows)
             return max(0, database.executemany(_REMOVE, rows).rowcount)
+
+    def thrown_away(self, keys: Iterable[str]) -> dict[str, int]:
+        """How often the answers of these keys were thrown away, where they were."""
+        rows = self._of_keys("key, times", "thrown_away", keys)
+        return {key.hex(): times for key, times in rows}
 
     def export(self, path: Path | str, keys: Iterable[str] | None = None) -> int:
         """Write the whole records (of some keys, sorted, or all) to a file that `merge`
@@ -293,7 +314,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
         """
         records = self._all("crc, record", _WHOLE)
         if keys is not None:
-            records = self._of_keys("crc, record", sorted(set(keys)), _WHOLE)
+            records = self._of_keys("crc, record", "records", sorted(set(keys)), _WHOLE)
         count = 0
         with files.replacing(path, private=True) as draft, open(draft, "wb") as out:
             for crc, record in records:
@@ -344,14 +365,14 @@ class Store(contextlib.AbstractContextManager["Store"]):
             return database.execute(query, values).fetchall()
 
     def _of_keys(
-        self, columns: str, keys: Iterable[str], where: str = "TRUE"
+        self, columns: str, table: str, keys: Iterable[str], where: str = "TRUE"
     ) -> Iterator[tuple[Any, ...]]:
-        """Columns of the records with one of the keys, sorted where the keys are."""
+        """Columns of the rows with one of the keys, sorted where the keys are."""
         distinct = [bytes.fromhex(key) for key in dict.fromkeys(keys)]
         for start in range(0, len(distinct), _AT_ONCE):
             block = distinct[start : start + _AT_ONCE]
             marks = ",".join("?" * len(block))
-            query = f"SELECT {columns} FROM records WHERE key IN ({marks}) "
+            query = f"SELECT {columns} FROM {table} WHERE key IN ({marks}) "
             query += f"AND {where} ORDER BY key"
             yield from self._rows(query, block)
 
@@ -431,6 +452,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
                 f"{self.path} is no store of version {_VERSION} (it says {version}): "
                 "update, or name another one"
             )
+        if mode == "mode=rw":
+            database.execute(_TIMES)
         database.execute("PRAGMA synchronous = NORMAL")
         database.execute("PRAGMA mmap_size = 268435456")
         database.create_function("whole", 3, _is_whole, deterministic=True)

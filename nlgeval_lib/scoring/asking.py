@@ -52,13 +52,17 @@ Reads = Callable[[Completion], bool]
 class Run:
     """The outcome of one run over a store; raw: None where no records are wanted.
 
+    counts: COUNTS over all stages, and `asked_again`, the stored completions that were
+    thrown away.
     served: the models that answered, as their servers called them.
+    ask_again: which stored completions to forget first: "empty", "unparsed", "".
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
     raw: list[dict[str, Any]] | None = None
     served: set[str] = field(default_factory=set)
+    ask_again: str = ""
 
     def summary(self) -> str:
         """How many completions were needed, stored and made, in one line."""
@@ -67,6 +71,8 @@ class Run:
             f"{counts['total']:,} completions: {counts['stored']:,} stored, "
             f"{counts['done']:,} made"
         )
+        if counts["asked_again"]:
+            text += f", {counts['asked_again']:,} of them asked again"
         if counts["failed"]:
             text += f", {counts['failed']:,} failed"
         if counts["done"]:
@@ -99,6 +105,9 @@ def ask(
         if not stage.requests:
             return []
         bar.start(f"{name} {stage.name}", reads(stage))
+        if store is not None and run.ask_again in ("empty", "unparsed"):
+            useful = _has_text if run.ask_again == "empty" else bar.reads
+            run.counts["asked_again"] += _throw_away(store, stage, engine, useful)
         answers = _answers(stage, engine, store, bar, run)
         run.failures += answers.failed
         run.served |= answers.served
@@ -131,6 +140,24 @@ def _answers(
     finally:
         bar.close()
         run.counts.update({count: getattr(progress, count) for count in COUNTS})
+
+
+def _has_text(completion: Completion) -> bool:
+    return bool(completion.text.strip())
+
+
+def _throw_away(
+    store: Store, stage: Stage, engine: Engine, useful: Reads | None
+) -> int:
+    """Remove a stage's useless completions, to be asked again; how many."""
+    if useful is None:  # nothing says which can be read
+        return 0
+    keys = []
+    for request in stage.requests:
+        keys += request.keys(engine, stage.sampling)
+    completions = store.get_many(keys).values()
+    useless = [completion.key for completion in completions if not useful(completion)]
+    return store.forget(useless, thrown_away=True)
 
 
 def _raw_records(stage: Stage, answers: Sequence[Draws]) -> Iterator[dict[str, Any]]:

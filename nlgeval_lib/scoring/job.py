@@ -296,6 +296,8 @@ class Job:
         counts = self.run.counts
         for name, kinds in _COUNTED.items():
             further[name] = counts and {kind: counts[kind] for kind in kinds}
+        if counts["asked_again"]:
+            further["completions"]["asked_again"] = counts["asked_again"]
         return record | _present(further)
 
     def summary(self, tally: Tally) -> list[str]:
@@ -350,6 +352,7 @@ def prepared(
     if not asks:
         return job
     job.store = named.store(choice.store)
+    job.run.ask_again = choice.ask_again
     if choice.engine != "replay" and not choice.planning:
         named.check_store(job.store)
     job.engine = ready

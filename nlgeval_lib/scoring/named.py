@@ -37,6 +37,7 @@ class EngineChoice:
     settings: `name=value` texts, options of the engine.
     store: the completions' folder, "" for the checkout's own.
     planning: a stand-in is started that loads no weights.
+    ask_again: which stored completions are asked again, "empty" or "unparsed" ones.
     on: "ray" for `replicas` on the GPUs here, "ray=ADDRESS" for those of a cluster.
     shard: part i of n by key, (i, n) from 1; the engine asks only for its part.
     """
@@ -48,6 +49,7 @@ class EngineChoice:
     settings: Sequence[str] = ()
     store: str | Path = ""
     planning: bool = False
+    ask_again: str = ""
     on: str = ""
     replicas: int = 1
     shard: tuple[int, int] = (1, 1)

@@ -266,12 +266,15 @@ class _Filling:
         head = f"[{row.Index + 1}/{self.n_judges}] {row.judge}"
         all_stored = row.exact and not row.to_ask and not row.why
         # A model of which everything is stored is never loaded.
-        if self.engine is None and all_stored:
+        if self.engine is None and not self.options.ask_again and all_stored:
             self.say(f"{head}: all stored")
             return
         job: Job | None = None
         try:
             job = judges.job(row.question, self.options, self.engine)
+            # What was refused before counts as never asked, once a model.
+            if self.engine is None and self.options.ask_again == "failed":
+                judges.forget_refusals(job.store.folder, job.engine)
             self.engine = job.engine
             scores = job.fill(self.bar)
             self.say(f"{head}: {job.run.summary()}; {scores}")

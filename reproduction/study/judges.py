@@ -478,6 +478,12 @@ def note_refused(
     files.write_text(path, json.dumps(note, indent=0))
 
 
+def forget_refusals(folder: Path, engine: Engine) -> None:
+    """What could not be had before counts as never asked. Raises: OSError."""
+    path = _note(folder, engine.model, engine.revision)
+    path.unlink(missing_ok=True)
+
+
 def _note(folder: Path, model: str, revision: str) -> Path:
     """The file of a model's note."""
     digest = hashlib.sha256(f"{model}@{revision}".encode()).hexdigest()

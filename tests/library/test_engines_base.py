@@ -9,6 +9,7 @@ import itertools
 import json
 import multiprocessing
 import random
+import sqlite3
 import sys
 from dataclasses import replace
 from types import ModuleType
@@ -334,17 +335,39 @@ class Seeded(ScriptedEngine):
             yield [self._made(ask, text=str(ask.seed))]
 
 
-def test_each_draw_has_its_own_seed_and_what_is_forgotten_is_as_never_asked(tmp_path):
+def test_what_is_thrown_away_is_asked_by_another_seed_each_time(tmp_path):
     engine = Seeded(echo)
     with Store(tmp_path) as store:
         first = engines.complete(engine, ["a", "b"], DRAWS, store)
         keys = [one.key for one in first.flat]
-        seeds = [str(int(key[:8], 16) >> 1) for key in keys]
-        assert [one.text for one in first.flat] == seeds
-        assert store.forget([keys[0]]) == 1
+        assert [one.text for one in first.flat] == [
+            str(int(key[:8], 16) >> 1) for key in keys
+        ]
+        said = {keys[1]: {first.flat[1].text}}
+        for times in (1, 2):
+            assert store.forget([keys[1]], thrown_away=True) == 1
+            assert store.thrown_away(keys) == {keys[1]: times}
+            again = engines.complete(engine, ["a", "b"], DRAWS, store)
+            assert again.progress.done == 1, "the others stay"
+            said[keys[1]].add(again.flat[1].text)
+            assert [one.key for one in again.flat] == keys
+        assert len(said[keys[1]]) == 3
+        # of greedy decoding there is no seed, and what is forgotten is as never asked
+        store.forget([keys[0]])
         last = engines.complete(engine, ["a", "b"], DRAWS, store)
-        assert last.progress.done == 1, "the others stay"
         assert last.flat[0].text == first.flat[0].text
+
+
+def test_a_store_of_before_counts_what_is_thrown_away_too(tmp_path):
+    with Store(tmp_path) as store:
+        [made] = engines.complete(Seeded(echo), ["a"], Sampling(), store).flat
+    with contextlib.closing(sqlite3.connect(store.path)) as database:
+        database.execute("DROP TABLE thrown_away")
+        database.commit()
+    with Store(tmp_path) as store:
+        assert store.thrown_away([made.key]) == {}
+        store.forget([made.key], thrown_away=True)
+        assert store.thrown_away([made.key]) == {made.key: 1}
 
 
 # -- vLLM's package

@@ -175,6 +175,8 @@ def test_a_lost_connection_is_no_refusal(here, engine):
     assert judges.refusals(folder, MODEL, "r1") == {}
     judges.note_refusals(folder, engine, [lost, refused])
     assert judges.refusals(folder, MODEL, "r1") == {key: "too long"}
+    judges.forget_refusals(folder, engine)
+    assert judges.refusals(folder, MODEL, "r1") == {}
 
 
 def test_too_many_refusals_are_no_scores(here, engine, monkeypatch):

@@ -142,6 +142,74 @@ def test_a_server_that_tells_nothing_is_known_by_its_address(told):
     server.stop()
 
 
+@pytest.mark.parametrize(
+    ("which", "again"), [("empty", 1), ("unparsed", 3), ("failed", 0)]
+)
+def test_what_gave_nothing_is_asked_again_when_told_to(
+    nl, judge, tmp_path, which, again
+):
+    said = {0: " ", 1: "no idea", 2: "no idea"}
+    server = judge(
+        lambda prompt: said.get(
+            next((i for i in range(6) if f"answer {i}" in prompt), 9), "Score: 2"
+        )
+    )
+    server.folder = tmp_path
+    first = scored(nl, server, "--max-missing", "1")[0]
+    said.clear()
+    second = scored(nl, server, "--max-missing", "1", "--ask-again", which)[0]
+    assert (
+        len(server.bodies) == 6 + again
+        and second["value"].notna().sum() == first["value"].notna().sum() + again
+    )
+    got = nl(
+        "score",
+        "-e",
+        "geval",
+        "-i",
+        "in.jsonl",
+        "-n",
+        *asks(server, "--ask-again", which),
+    )
+    assert got.code == 2 and "--ask-again removes stored completions" in got.err
+
+
+def test_what_is_asked_again_is_asked_by_another_seed_and_counted(nl, judge, tmp_path):
+    """A server that keeps seeds would give the same answer."""
+    server = judge(lambda prompt: "no idea" if "answer 1" in prompt else "Score: 2")
+    server.folder = tmp_path
+    drawn = ("-s", "temperature=1", "--max-missing", "1")
+    scored(nl, server, *drawn)
+    for times in (1, 2):
+        record = scored(nl, server, *drawn, "--ask-again", "unparsed")[1]
+        assert len(server.bodies) == 6 + times
+        assert (
+            record["completions"]["asked_again"] == record["completions"]["done"] == 1
+        )
+    asked = [body for body in server.bodies if "answer 1" in str(body["messages"])]
+    assert len(asked) == 3 and len({body["seed"] for body in asked}) == 3
+    assert "asked_again" not in scored(nl, server, *drawn)[1]["completions"]
+
+
+def test_a_list_of_aspects_that_cannot_be_used_is_asked_again(nl, judge, tmp_path):
+    """One list that nobody can read loses every row."""
+    lists = iter(["no idea", "Aspect 1: Wit: how witty.\nAspect 2: Tact: how tactful."])
+
+    def reply(prompt: str) -> str:
+        if "Aspect 1" not in prompt and "two" in prompt:
+            return next(lists)
+        return '{"Wit": 3, "Tact": 4}' if "Wit: how" in prompt else "Score: 2"
+
+    server = judge(reply)
+    jsonl(tmp_path / "in.jsonl", rows(3, aspect="overall", source="s"))
+    call = ("score", "-e", "coascore", "-s", "n=2", "-i", "in.jsonl", "-o", "out.csv")
+    nl(*call, *asks(server, "--max-missing", "1"))
+    assert pd.read_csv("out.csv")["value"].isna().all()
+    nl(*call, *asks(server, "--max-missing", "1", "--ask-again", "unparsed"))
+    assert next(lists, None) is None
+    assert len(server.bodies) > 2
+
+
 # -- in the papers' tables
 
 
