@@ -54,7 +54,7 @@ endif
 data: $(READY)  ## fetch and verify every public file (303 MB) and say what is available
 	@$(NLGEVAL) data --fetch
 
-test: $(READY)  ## the test suite (8 to 25 minutes on 2 cores) [TESTS=tests/library]
+test: $(READY)  ## the test suite (9 minutes on 2 cores; TESTS=tests/library 2) [TESTS, WORKERS]
 	@$(PY) -m pytest -m "$(QUICK)" -n $(WORKERS) $(TESTS)
 
 test-vllm: setup-vllm  ## the tests that start vLLM: the same judgments from it, its server and transformers (3 minutes)
