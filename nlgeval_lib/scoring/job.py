@@ -118,7 +118,9 @@ class Job:
 
     def _complete_rows(self) -> pd.DataFrame:
         frame = self.data.frame
-        return frame.drop(index=frame.index[list(self._incomplete())])
+        incomplete = self._incomplete()
+        # by place, as several rows may have one label
+        return frame.iloc[[row for row in range(len(frame)) if row not in incomplete]]
 
     def score(self, bar: ProgressBar) -> pd.DataFrame:
         """The scores of every row, in order: `value, status, reason`, perhaps
