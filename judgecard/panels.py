@@ -135,8 +135,8 @@ def _worth(variances: Floats) -> Floats:
     """Mean variance of the errors by that of their mean; NaN without errors."""
     mean_variance = _diagonal(variances).mean(axis=-1)
     of_mean = variances.mean(axis=(-2, -1))
-    err = of_mean > 1e-12 * np.maximum(mean_variance, 1e-300)
-    return mean_variance / np.where(err, of_mean, NAN)
+    has_errors = of_mean > 1e-12 * np.maximum(mean_variance, 1e-300)
+    return mean_variance / np.where(has_errors, of_mean, NAN)
 
 
 def _interval(value: float, reduced: Floats) -> Interval:

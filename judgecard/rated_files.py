@@ -81,8 +81,15 @@ _KEYS = ["group", "level", "coef"]
 # Columns that answer the second question (other systems, or these alone?). Those that
 # are empty throughout are left out of a table.
 FURTHER = (
-    *("careful_low", "careful_high", "these_low", "these_high"),
-    *("raters_low", "raters_high", "p_these", "detectable", "detectable_these"),
+    "careful_low",
+    "careful_high",
+    "these_low",
+    "these_high",
+    "raters_low",
+    "raters_high",
+    "p_these",
+    "detectable",
+    "detectable_these",
 )
 
 

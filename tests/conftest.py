@@ -203,7 +203,9 @@ def recorded():
 def _saved_numbers_are_not_yet_used(monkeypatch):
     """A notebook has a process of its own; tests that run several share one."""
     monkeypatch.setattr("nlgeval_lib.datasets.numbers._used", {})
-    monkeypatch.setattr("reproduction.study.judges._kept", {})
+    from reproduction.study import judges
+
+    judges._kept_rows.cache_clear()
 
 
 @pytest.fixture(autouse=True)

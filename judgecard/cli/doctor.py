@@ -18,8 +18,19 @@ if TYPE_CHECKING:
 
 # The fields of the options that say how a file is read.
 _READING = (
-    *("delimiter", "decimal", "log", "map", "fill", "without", "values"),
-    *("missing_values", "scale", "human_scale", "reverse", "sheet", "input_format"),
+    "delimiter",
+    "decimal",
+    "log",
+    "map",
+    "fill",
+    "without",
+    "values",
+    "missing_values",
+    "scale",
+    "human_scale",
+    "reverse",
+    "sheet",
+    "input_format",
 )
 _WRONG = 2
 _SHOWN = 14  # columns that a screen has room for

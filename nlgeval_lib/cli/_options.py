@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nlgeval_lib.scoring import EngineChoice, Job
     from nlgeval_lib.scoring.asking import Run
     from nlgeval_lib.scoring.rows import Rows
+    from nlgeval_lib.scoring.table_files import Dialect
 
 SOME_MISSING = 1
 EXIT = (
@@ -97,7 +98,7 @@ class Reading:
     def __init__(self) -> None:
         self.plans: dict[str, Any] = {}  # file -> what was taken for what in it
         # each file is read once, however often its columns are decided
-        self._files: dict[str, Rows] = {}
+        self._files: dict[tuple[str, str, Dialect], Rows] = {}
 
     def read(self, path: str, **more: Any) -> Rows:
         """The rows of a file or a data set, as `chosen`; how they are read is said."""
@@ -122,10 +123,11 @@ class Reading:
         from nlgeval_lib.scoring.table_files import Dialect
 
         dialect = Dialect(self.delimiter, not self.no_quotes, self.decimal, self.log)
-        if path and path not in self._files:
-            self._files[path] = read(path, format, dialect)
+        place = (path, format, dialect)
+        if path and place not in self._files:
+            self._files[place] = read(*place)
         return chosen_rows(
-            self._files.get(path, path),
+            self._files.get(place, path),
             mapping=[*(self.map or ()), *mapping],
             fill=self.fill or (),
             missing_values=by_comma(self.missing_values),

@@ -34,7 +34,11 @@ __all__ += ["ScriptedEngine", "TransformersEngine", "UnsupportedSetting", "VLLME
 __all__ += ["complete", "make"]
 _MODULES = {
     "base": (
-        *("Ask", "Engine", "EngineError", "Request", "Sampling"),
+        "Ask",
+        "Engine",
+        "EngineError",
+        "Request",
+        "Sampling",
         "UnsupportedSetting",
     ),
     "completion": ("Answers", "Failure", "Progress", "complete"),

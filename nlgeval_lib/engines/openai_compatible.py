@@ -185,25 +185,27 @@ class OpenAIEngine(Engine):
 
     def check(self, sampling: Sampling) -> None:
         """Raises: UnsupportedSetting for a setting that this server does not take."""
-        refused = []
-        without: list[str] = []
+        plain = Sampling()
+        names = []
         for name in _BEYOND:
-            value = getattr(sampling, name)
-            plain = getattr(Sampling(), name)
-            if value != plain:
-                refused.append(f"{name}={value!r}")
-                if plain is not None:
-                    without += ["-s", f"{name}={plain}"]
-        if not refused:
+            if getattr(sampling, name) != getattr(plain, name):
+                names.append(name)
+        if not names:
             return
         if self.dialect == "auto" and _server.place(self.base_url):
             self._met()
         if self.beyond:
             return
+        without = []
+        for name in names:
+            value = getattr(plain, name)
+            if value is not None:
+                without += ["-s", f"{name}={value}"]
         way_out = " ".join(without) or "-s structured=json or -s structured=no"
         error = UnsupportedSetting(
-            f"engine openai cannot honour {refused[0]}: OpenAI's protocol does not have "
-            f"it, a server of vLLM does; {way_out} asks without"
+            f"engine openai cannot honour {names[0]}={getattr(sampling, names[0])!r}: "
+            "OpenAI's protocol does not have it, a server of vLLM does; "
+            f"{way_out} asks without"
         )
         error.without = tuple(without)
         raise error

@@ -276,7 +276,8 @@ def _mapped(
             name_here = ours.replace("*", own_part, 1)
             if name_here in sources or (name_here in columns and name_here != match):
                 raise InputError(
-                    f"{text}{match} would be {name_here}, another column is that"
+                    f"{text}{match} would be {name_here}, which another column is "
+                    "already"
                 )
             sources[name_here] = [match]
     return sources

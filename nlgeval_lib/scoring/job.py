@@ -296,8 +296,9 @@ class Job:
             further["about"] = getattr(engine, "about", None)
             further["extra_body"] = getattr(engine, "extra_body", None)
         counts = self.run.counts
-        for name, kinds in _COUNTED.items():
-            further[name] = counts and {kind: counts[kind] for kind in kinds}
+        if counts:
+            for name, kinds in _COUNTED.items():
+                further[name] = {kind: counts[kind] for kind in kinds}
         if counts["asked_again"]:
             further["completions"]["asked_again"] = counts["asked_again"]
         return record | _present(further)

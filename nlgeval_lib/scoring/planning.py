@@ -18,8 +18,13 @@ from nlgeval_lib.scoring.asking import duration
 CHARACTERS_A_TOKEN = 4  # by which the tokens of a prompt are estimated
 # The columns of numbers that every plan has.
 COUNTS = (
-    *("requests", "completions", "stored", "to_ask"),
-    *("prompt_tokens", "new_tokens", "limit"),
+    "requests",
+    "completions",
+    "stored",
+    "to_ask",
+    "prompt_tokens",
+    "new_tokens",
+    "limit",
 )
 # Stored completions of a stage from which their mean length says something.
 _ENOUGH = 20

@@ -163,13 +163,7 @@ class Rows:
             return self.read([self.plan.filled[ours]] * len(self), ours)
         names = list(self.plan.sources[ours])
         if len(names) == 1:
-            given = self.given[names[0]]
-            is_read = given.dtype == float and not self.words
-            if _reader(ours) is as_number and is_read and not self.missing_values:
-                numbers = given.to_numpy(copy=True)
-                if not np.isinf(numbers).any():
-                    return numbers
-            return self.read(given.tolist(), ours)
+            return self.read(self.given[names[0]].tolist(), ours)
         if ours != RATING:
             return self.read(self.given[names].to_numpy().tolist(), ours)
         ratings = {}
@@ -381,13 +375,8 @@ def _fitting(rows: Rows) -> Rows:
         except InputError as error:
             if not is_rating:
                 plan = plan.without(ours, f"not taken for {ours}, as {error}")
-                column = rows.given[names[0]]
-                is_id = column.map(lambda cell: isinstance(cell, str | int))
-                # without any, the column holds something else
-                if (
-                    ours in IDS
-                    and (is_id & (column.astype(str).str.strip() != "")).any()
-                ):
+                if ours in IDS and rows.given[names[0]].map(_may_be_id).any():
+                    # without any, the column holds something else
                     unfit[ours] = " + ".join(names)
             elif not _has_number(rows, names[0]):
                 problem = "words, so no rating (--values 'no=0,yes=1' reads words)"
@@ -433,6 +422,11 @@ def _far(rows: Rows, ours: str, values: np.ndarray) -> str:
 # -- before the first row is scored
 
 
+def _may_be_id(value: Any) -> bool:
+    """Whether a cell can name an input or a system."""
+    return isinstance(value, str | int) and bool(str(value).strip())
+
+
 def incomplete(
     rows: Rows,
     needs: Iterable[str],
@@ -459,8 +453,6 @@ def incomplete(
     reasons: dict[int, str] = {}
     for need, column in serving.items():
         for row, value in enumerate(rows.frame[column]):
-            if isinstance(value, str) and value:
-                continue
             if is_missing(value) or value == ():
                 problem = "missing"
             elif empty_is_missing and need != "output" and value in ("", ("",)):

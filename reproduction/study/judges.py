@@ -9,6 +9,7 @@ beside the store (`note_refusals`): a replay tells it from what was never asked.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -269,7 +270,7 @@ def _replayed(
     folder = Path(options.store)
     complete: list[JudgeScores] = []
     reasons: list[str] = []
-    loaded = _kept_rows(question.judge.data)
+    loaded = _kept_rows(question.judge.data, files.root(), files.mirror())
     for revision in stored_revisions(question, options):
         chosen = replace(options, revision=revision)
         replayed = job(question, chosen, aspects=aspects, loaded=loaded)
@@ -289,17 +290,13 @@ def _replayed(
     return replace(nearest, others=tuple(map(_apart, further)))
 
 
-# The rows of the data set that was replayed last: a notebook asks many judges of it.
-_kept: dict[tuple[Any, ...], dict[tuple[Any, ...], Rows]] = {}
-
-
-def _kept_rows(data: str) -> dict[tuple[Any, ...], Rows]:
-    """The rows of a data set that are read already, for `job`; others' are let go."""
-    place = (data, files.root(), files.mirror())
-    if place not in _kept:
-        _kept.clear()
-        _kept[place] = {}
-    return _kept[place]
+# of the data set that was replayed last, as a notebook asks many judges of it
+@functools.lru_cache(maxsize=1)
+def _kept_rows(
+    data: str, root: Path, mirror: Path | None
+) -> dict[tuple[Any, ...], Rows]:
+    """The rows of a data set that are read already, for `job` to read and add to."""
+    return {}
 
 
 def _named(

@@ -56,9 +56,8 @@ VIEWS = ("full", "no_rubric", "no_reference", "no_feedback")
 SEEDS = Path(__file__).with_name("feedback_seeds.json")
 MOST_WORDS = 1500  # of an instruction or a reference
 ALIKE = 0.95  # ROUGE-L F1 of two criteria above which the later one is a repetition
-LENGTH = (
-    2.0  # a response is so many times longer or shorter than its reference, at most
-)
+# a response is at most so many times longer or shorter than its reference
+LENGTH = 2.0
 # What the teacher may write, for planning the stages after.
 _RUBRIC = json.dumps(
     {"criteria": "Is it clear?"} | {key: f"Level {key[5]}." for key in KEYS[1:]}
