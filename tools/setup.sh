@@ -81,9 +81,10 @@ fi
 "$uv" pip install -q --no-deps --no-build-isolation -e .
 # Running a notebook is no change for git (.gitattributes); a folder that is no checkout of its own needs none of it
 if [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$here" ]; then
+    # Of files as old as git's index, as after a clone, git would ask the filter at every look: seconds for each run. So
+    # it looks at them once before it has the filter, which takes no time.
+    git update-index -q --refresh || true
     git config filter.nlgeval-notebook.clean "python3 -I reproduction/report/committed.py" || say "git keeps its settings"
     git config diff.nlgeval-notebook.textconv "python3 -I reproduction/report/committed.py --text" || true
-    # of files as old as git's index, as after a clone, git would ask the filter at every look: seconds for each run
-    git update-index -q --refresh || true
 fi
 say "ready"
