@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -87,7 +88,7 @@ class Job:
         """Raise an InputError for a column that is not there, and, unless incomplete
         rows are skipped, for the first row that lacks something.
         """
-        reasons = self._incomplete()
+        reasons = self._incomplete
         if reasons and not self.skip_incomplete:
             message = reasons[min(reasons)]
             message += "; --skip-incomplete leaves it without a score"
@@ -103,6 +104,7 @@ class Job:
             )
         self.remarks = "; ".join(filter(None, remarks))
 
+    @functools.cached_property
     def _incomplete(self) -> dict[int, str]:
         """Position -> the reason why a row cannot be scored."""
         if isinstance(self.evaluator, PairMetric):
@@ -118,9 +120,8 @@ class Job:
 
     def _complete_rows(self) -> pd.DataFrame:
         frame = self.data.frame
-        incomplete = self._incomplete()
-        # by place, as several rows may have one label
-        return frame.iloc[[row for row in range(len(frame)) if row not in incomplete]]
+        complete = [row for row in range(len(frame)) if row not in self._incomplete]
+        return frame.iloc[complete]  # by place, as several rows may have one label
 
     def score(self, bar: ProgressBar) -> pd.DataFrame:
         """The scores of every row, in order: `value, status, reason`, perhaps
@@ -133,7 +134,7 @@ class Job:
             scored = judge.framed(frame.index, judgments, self.engine)
         else:
             scored = self.evaluator.score(frame)
-        reasons = self._incomplete()
+        reasons = self._incomplete
         if not reasons:
             return scored
         # Put the rows that were left out back into their places, with their reasons.

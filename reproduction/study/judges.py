@@ -128,8 +128,11 @@ def job(
         loaded[key] = chosen_rows(
             data=judge.data, mapping=question.map, fill=question.fill
         )
-    prepared_job = prepared(
-        loaded[key],
+    rows = loaded[key]
+    rows = rows.take(question_rows.asked(rows.frame, question))
+    rows = rows.take(question_rows.narrowed(rows.frame, aspects, options.mode))
+    return prepared(
+        rows,
         judge.evaluator,
         judge.settings,
         choice,
@@ -137,11 +140,6 @@ def job(
         ready=ready,
         given=arguments,
     )
-    rows = prepared_job.data
-    rows = rows.take(question_rows.asked(rows.frame, question))
-    rows = rows.take(question_rows.narrowed(rows.frame, aspects, options.mode))
-    prepared_job.data = rows
-    return prepared_job
 
 
 def _engine_choice(question: Question, options: EngineOptions) -> EngineOptions:
