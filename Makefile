@@ -25,13 +25,13 @@ NLGEVAL := $(BIN)/nlgeval
 
 # The suite, and its part that starts no vLLM
 SUITE := not slow and not gpu and not ray
-QUICK := not vllm and $(SUITE)
+QUICK := not vllm and not thorough and $(SUITE)
 
 lower = $(subst EVALUATOR,evaluator,$(subst DATA,data,$(subst ENGINE,engine,$(subst MODEL,model,$(1)))))
 
 CODE = nlgeval_lib judgecard reproduction mini_judge benchmarks
 
-.PHONY: help setup setup-vllm gpu-check data test test-vllm test-bare flakes fuzz test-slow test-gpu test-ray reproduce-all quick durations scoreboard report newcomer screenshots numbers check-numbers check-results verify completions cards rehearsal judge mini-judge mini-ablations lab bench bench-ray levels faults light parser-rules lint lock check-locks archive archive-check sbom clean distclean
+.PHONY: help setup setup-vllm gpu-check data test test-thorough test-vllm test-bare flakes fuzz test-slow test-gpu test-ray reproduce-all quick durations scoreboard report newcomer screenshots numbers check-numbers check-results verify completions cards rehearsal judge mini-judge mini-ablations lab bench bench-ray levels faults light parser-rules lint lock check-locks archive archive-check sbom clean distclean
 
 help:  ## list the targets
 	@grep -hE '^[a-zA-Z%<>_-]+:.*?## ' $(MAKEFILE_LIST) | sort -u | sed -E 's/^reproduce-%/reproduce-<paper>/' | awk -F':.*?## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -54,8 +54,11 @@ endif
 data: $(READY)  ## fetch and verify every public file (303 MB) and say what is available
 	@$(NLGEVAL) data --fetch
 
-test: $(READY)  ## the test suite (9 minutes on 2 cores; TESTS=tests/library 2) [TESTS, WORKERS]
+test: $(READY)  ## the test suite (5 to 8 minutes on 2 cores; TESTS=tests/library 2) [TESTS, WORKERS]
 	@$(PY) -m pytest -m "$(QUICK)" -n $(WORKERS) $(TESTS)
+
+test-thorough: $(READY)  ## more cases of the same kinds, of some seconds each (4 minutes)
+	@$(PY) -m pytest -m "thorough and $(SUITE)" -n $(WORKERS)
 
 test-vllm: setup-vllm  ## the tests that start vLLM: the same judgments from it, its server and transformers (3 minutes)
 	@$(PY) -m pytest -m "vllm and $(SUITE)" -n $(JOBS)

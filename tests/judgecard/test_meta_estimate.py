@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+import thorough
 from scipy import stats
 
 from judgecard.estimates import estimate
@@ -36,7 +37,7 @@ BY_A_LAW = [
 FROM_DATA = [name for name in coverage.WORLDS if name not in BY_A_LAW]
 
 
-@pytest.mark.parametrize("world", FROM_DATA)
+@pytest.mark.parametrize("world", thorough.but(FROM_DATA[:2], FROM_DATA))
 def test_the_intervals_hold_the_truth_of_rated_data(world):
     held = coverage.measure(world, "input", labels=30, inputs=150, sims=80, seed=2)
     assert 0.90 <= held["means"] <= 0.99, held
@@ -45,7 +46,7 @@ def test_the_intervals_hold_the_truth_of_rated_data(world):
     assert 0.93 < held["worth of means"] < 3
 
 
-@pytest.mark.parametrize("world", BY_A_LAW)
+@pytest.mark.parametrize("world", thorough.but(BY_A_LAW[:2], BY_A_LAW))
 def test_the_intervals_hold_the_truth(world):
     by = "output" if world in ("normal", "heavy tails") else "input"
     held = coverage.measure(world, by, labels=30, inputs=150, sims=150, seed=0)

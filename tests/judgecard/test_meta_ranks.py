@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import thorough
 from meta_oracles import judged
 from scipy import stats
 
@@ -24,7 +25,7 @@ def estimates(systems, rng, spread=1.0):
     return estimate(scores, coverage.labelled(ratings, "input", 30, rng))
 
 
-@pytest.mark.parametrize("spread", [0.0, 0.2])
+@pytest.mark.parametrize("spread", thorough.but([0.2], [0.0, 0.2]))
 def test_all_true_ranks_lie_in_their_sets(spread):
     rng = np.random.default_rng(3)
     systems = 6

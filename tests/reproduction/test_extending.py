@@ -219,7 +219,11 @@ def test_a_metric_is_swept_and_a_trial_takes_other_values(nl):
                 "rubric=no reference=no",
             ],
         ),
-        (MADE[2], ["aggregator=average", "aggregator=lr", "aggregator=boosting"]),
+        pytest.param(
+            MADE[2],
+            ["aggregator=average", "aggregator=lr", "aggregator=boosting"],
+            marks=pytest.mark.thorough,
+        ),
         (MADE[3], ["prompt=original", "prompt=mine.txt"]),
     ],
     ids=["my_parts", "my_joined", "my_prompt"],

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import thorough
 
 from nlgeval_lib import statistics
 from notebooks.meta import data_worlds, simulated
@@ -15,8 +16,8 @@ from notebooks.meta import data_worlds, simulated
 SIMS = 300  # the Monte Carlo error at .10 is .017
 
 
-@pytest.mark.parametrize("coef", ["pearson", "kendall-b"])
-@pytest.mark.parametrize("world", ["con", "struct", "ord"])
+@pytest.mark.parametrize("coef", thorough.but(["pearson"], ["pearson", "kendall-b"]))
+@pytest.mark.parametrize("world", thorough.but(["struct"], ["con", "struct", "ord"]))
 def test_the_level_is_at_most_10_and_coverage_at_least_90_percent(world, coef):
     sims = SIMS if coef == "pearson" else SIMS // 2
     rows = simulated.measure(world, "16x60", "dataset", coef, ["auto"], ["auto"], sims)
@@ -84,7 +85,10 @@ def test_families_that_are_known_hold_what_unknown_ones_do_not():
     assert rates["these", "coverage"] >= 0.88
 
 
-@pytest.mark.parametrize("world", ["summeval-consistency", "broken", "topics", "wmt22"])
+@pytest.mark.parametrize(
+    "world",
+    thorough.but(["broken"], ["summeval-consistency", "broken", "topics", "wmt22"]),
+)
 def test_both_judges_have_the_truth_that_is_stated(world):
     target, load = data_worlds.truth(world, "pearson", "dataset")
     size = (60, 3000) if world == "topics" else (1000, 300)

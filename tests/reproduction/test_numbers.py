@@ -224,6 +224,7 @@ PATHS = {
 }
 
 
+@pytest.mark.thorough
 def test_another_processors_code_moves_an_encoder_by_less_than_is_allowed(
     data, tmp_path
 ) -> None:
