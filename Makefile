@@ -57,7 +57,7 @@ data: $(READY)  ## fetch and verify every public file (303 MB) and say what is a
 test: $(READY)  ## the test suite (5 to 8 minutes on 2 cores; TESTS=tests/library 2) [TESTS, WORKERS]
 	@$(PY) -m pytest -m "$(QUICK)" -n $(WORKERS) $(TESTS)
 
-test-thorough: $(READY)  ## more cases of the same kinds, of some seconds each (2 minutes)
+test-thorough: $(READY)  ## more cases of the same kinds, of some seconds each (3 minutes)
 	@$(PY) -m pytest -m "thorough and $(SUITE)" -n $(WORKERS)
 
 test-vllm: setup-vllm  ## the tests that start vLLM: the same judgments from it, its server and transformers (3 minutes)

@@ -92,8 +92,8 @@ LONGEST = (
     "test_engines_server",
     "test_interrupt",
 )
-# files of which a worker takes the tests of one paper, as they share its data sets
-BY_PAPER = ("test_unreadable_judges",)
+# files whose tests share nothing that takes time: any worker takes any of them
+APART = ("test_unreadable_judges",)
 
 
 def pytest_collection_modifyitems(
@@ -114,12 +114,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
-        """A file is one piece of work, as are those of VLLM, and of TORCH."""
+        """A file is one piece of work, as are those of VLLM, and of TORCH; or a test."""
 
         def _split_scope(self, nodeid: str) -> str:
             name = Path(nodeid.partition("::")[0]).stem
-            if name in BY_PAPER:
-                return nodeid.rpartition("[")[2].partition("_")[0]
+            if name in APART:
+                return nodeid
             if name in TORCH:
                 return "torch"
             return "vllm" if name in VLLM else name

@@ -10,15 +10,6 @@ from typing import Any
 import pytest
 
 
-def lines(path: Path) -> list[str]:
-    """The lines of a notebook's code, cell by cell."""
-    found: list[str] = []
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-        if cell["cell_type"] == "code":
-            found += "".join(cell["source"]).splitlines()
-    return found
-
-
 def run(path: Path, **given: Any) -> dict[str, Any]:
     """The names that a notebook leaves behind, with these values for its parameters.
 

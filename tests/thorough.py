@@ -14,7 +14,6 @@ def but(kept: Collection[Any], cases: Iterable[Any]) -> list[Any]:
     """The cases of a test, all but the kept ones marked as thorough."""
     marked: list[Any] = []
     for case in cases:
-        values = case if isinstance(case, tuple) else (case,)
         marks = () if case in kept else pytest.mark.thorough
-        marked.append(pytest.param(*values, marks=marks))
+        marked.append(pytest.param(case, marks=marks))
     return marked
